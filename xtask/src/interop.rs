@@ -11,10 +11,10 @@ use crate::test;
 const NODE_OF_INSPECTOR: node::Version = (22, 19);
 
 /// Variables that tell the tests where something is installed.
-type Places = Vec<(&'static str, PathBuf)>;
+type InstalledPaths = Vec<(&'static str, PathBuf)>;
 
 /// One independent installation: its name, and the function that does it.
-type Installation = (&'static str, fn() -> Result<Places, String>);
+type Installation = (&'static str, fn() -> Result<InstalledPaths, String>);
 
 const INSTALLATIONS: [Installation; 8] = [
     ("packages from npm", npm_packages),
@@ -28,8 +28,8 @@ const INSTALLATIONS: [Installation; 8] = [
 ];
 
 /// Installs what is missing, reports what cannot be installed, and returns where the rest is.
-pub fn install() -> Places {
-    let mut ready = Places::new();
+pub fn install() -> InstalledPaths {
+    let mut ready = InstalledPaths::new();
     for (what, install) in INSTALLATIONS {
         match install() {
             Ok(places) => ready.extend(places),
@@ -39,28 +39,28 @@ pub fn install() -> Places {
     ready
 }
 
-fn npm_packages() -> Result<Places, String> {
+fn npm_packages() -> Result<InstalledPaths, String> {
     let node = node::find(NODE)?;
     Ok(vec![("ONECALL_INTEROP_NODE", node), ("ONECALL_INTEROP_NPM", npm::install("npm")?)])
 }
 
-fn inspector() -> Result<Places, String> {
+fn inspector() -> Result<InstalledPaths, String> {
     let node = node::find(NODE_OF_INSPECTOR)?;
     let inspector = npm::install("inspector")?;
     Ok(vec![("ONECALL_INTEROP_RECENT_NODE", node), ("ONECALL_INTEROP_INSPECTOR", inspector)])
 }
 
-fn claude_code() -> Result<Places, String> {
+fn claude_code() -> Result<InstalledPaths, String> {
     Ok(vec![("ONECALL_INTEROP_CLAUDE_CODE", npm::install("claude-code")?)])
 }
 
-fn typescript() -> Result<Places, String> {
+fn typescript() -> Result<InstalledPaths, String> {
     let node = node::find(NODE)?;
     let typescript = npm::install("typescript")?;
     Ok(vec![("ONECALL_INTEROP_NODE", node), ("ONECALL_INTEROP_TYPESCRIPT", typescript)])
 }
 
-fn environment(variable: &'static str, name: &str) -> Result<Places, String> {
+fn environment(variable: &'static str, name: &str) -> Result<InstalledPaths, String> {
     Ok(vec![(variable, venv::install(name)?)])
 }
 

@@ -1,5 +1,6 @@
 //! The commands of this repository: `cargo xtask demo | test | interop | side-by-side | conformance |
-//! containers | container-profile | fuzz | bench | soak | tokens | deny | licences | sbom | dist`.
+//! containers | container-profile | fuzz | bench | soak | kill | resume-corpus | tokens | deny |
+//! licences | messages | sbom | dist`.
 
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a developer reads what this says")]
 
@@ -13,7 +14,9 @@ mod dependencies;
 mod dist;
 mod fuzz;
 mod interop;
+mod kill;
 mod licences;
+mod messages;
 mod sbom;
 mod side_by_side;
 mod soak;
@@ -37,9 +40,12 @@ Usage: cargo xtask <COMMAND>
   fuzz               look for input that breaks a property, for ten minutes (see fuzz --help)
   bench              measure onecall against bare calls and its peers, in one run (see bench --help)
   soak               load it for minutes while things break, and say what broke (see soak --help)
+  kill               kill the gateway while programs have effects, and count those (see kill --help)
+  resume-corpus      suspend every test program at a random call and continue it in a new process
   tokens             count what a model reads with direct calls and with onecall (see tokens --help)
   deny               check licences, sources and known vulnerabilities of the dependencies (deny.toml)
   licences           write the licences of everything in the binary to THIRD-PARTY.txt
+  messages           write every text that people and models are shown to tests/messages.txt
   sbom               write what is in the binary as a CycloneDX bill of materials
   dist               build and pack what is handed out: .deb, wheel, npm, .tar.gz (see dist --help)
 ";
@@ -62,9 +68,12 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "soak" => soak::run(rest),
+        "kill" => kill::run(rest),
+        "resume-corpus" => kill::resume_corpus(rest),
         "tokens" => tokens::run(rest),
         "deny" => deny::run(rest),
         "licences" => licences::run(rest),
+        "messages" => messages::run(rest),
         "sbom" => sbom::run(rest),
         "dist" => dist::run(rest),
         "--help" | "-h" | "help" => {

@@ -19,7 +19,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// A C library whose source is inside a package, where scanners of Rust packages do not look.
-struct Inside {
+struct BundledLibrary {
     package: &'static str,
     name: &'static str,
     licence: &'static str,
@@ -29,8 +29,8 @@ struct Inside {
     macros: &'static [&'static str],
 }
 
-const INSIDE: [Inside; 3] = [
-    Inside {
+const BUNDLED_LIBRARIES: [BundledLibrary; 3] = [
+    BundledLibrary {
         package: "libsqlite3-sys",
         name: "sqlite",
         licence: "blessing",
@@ -38,7 +38,7 @@ const INSIDE: [Inside; 3] = [
         header: "sqlite3/sqlite3.h",
         macros: &["SQLITE_VERSION"],
     },
-    Inside {
+    BundledLibrary {
         package: "rquickjs-sys",
         name: "quickjs-ng",
         licence: "MIT",
@@ -46,7 +46,7 @@ const INSIDE: [Inside; 3] = [
         header: "quickjs/quickjs.h",
         macros: &["QJS_VERSION_MAJOR", "QJS_VERSION_MINOR", "QJS_VERSION_PATCH"],
     },
-    Inside {
+    BundledLibrary {
         package: "libmimalloc-sys",
         name: "mimalloc",
         licence: "MIT",
@@ -64,8 +64,8 @@ fn bill() -> Result<Value, String> {
     for package in packages.values() {
         let mut uses: Vec<String> =
             package.uses.iter().filter_map(|id| packages.get(id)).map(purl).collect();
-        for inside in INSIDE.iter().filter(|inside| inside.package == package.name) {
-            let library = inside.component(package)?;
+        for bundled in BUNDLED_LIBRARIES.iter().filter(|bundled| bundled.package == package.name) {
+            let library = bundled.component(package)?;
             uses.push(library["bom-ref"].as_str().unwrap_or_default().to_owned());
             components.push(library);
         }
@@ -126,7 +126,7 @@ fn component(package: &Package, kind: &str) -> Value {
     component
 }
 
-impl Inside {
+impl BundledLibrary {
     fn component(&self, package: &Package) -> Result<Value, String> {
         let header = package.folder.join(self.header);
         let version = version(&read(&header)?, self.macros)

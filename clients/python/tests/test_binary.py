@@ -56,8 +56,8 @@ class Binary(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             cases = [
                 ("echo no config >&2; exit 2", "onecall ended with exit code 2: no config"),
-                ("echo hello", "its messages cannot be understood"),
-                ('echo \'{"type":"ready","protocol":99}\'; cat', "it speaks protocol 99"),
+                ("echo hello", "this client cannot read the messages of onecall"),
+                ('echo \'{"type":"ready","protocol":99}\'; cat', "onecall uses protocol 99"),
             ]
             for text, message in cases:
                 with self.subTest(text):

@@ -52,7 +52,7 @@ class Programs(unittest.IsolatedAsyncioTestCase):
             outcome = await client.run("[await point(), tools.defined(3)]")
             self.assertEqual(outcome.return_value, [{"x": 7}, "routed"])
             self.assertEqual(routed, [("defined", {"n": 3})])
-        with self.assertRaisesRegex(ValueError, "nobody executes 'defined'"):
+        with self.assertRaisesRegex(ValueError, "nothing executes 'defined'"):
             Client(tools=[definition])
         with self.assertRaisesRegex(ValueError, "two tools are named 'add'"):
             Client(tools=[add, add])

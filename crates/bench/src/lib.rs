@@ -8,7 +8,7 @@
     reason = "a developer reads what this says, and keeps what it prints"
 )]
 
-mod field;
+mod comparison;
 mod growth;
 mod machine;
 mod options;
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use testkit::cargo::{self, cargo, output};
 use testkit::process;
 
-use field::{Detail, Field};
+use comparison::{Comparison, Detail};
 use options::{HELP, Options, Profile};
 use peers::{Peer, Python};
 use section::Section;
@@ -39,7 +39,7 @@ use subject::Subject;
 use work::{WORKS, Work};
 
 /// The name of the comparison of all entrants.
-const FIELD: &str = "field";
+const COMPARISON_NAME: &str = "field";
 
 /// The timeout for the whole run.
 const RUN_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -49,7 +49,8 @@ const LAST_START: Duration = Duration::from_secs(900);
 
 /// Builds, measures, and prints the results as Markdown.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let names: Vec<&str> = [FIELD].into_iter().chain(WORKS.iter().map(|work| work.name)).collect();
+    let names: Vec<&str> =
+        [COMPARISON_NAME].into_iter().chain(WORKS.iter().map(|work| work.name)).collect();
     let options = Options::parse(arguments, &names)?;
     if options.help {
         eprint!("{HELP}\nMeasurements: {}\n", names.join(", "));
@@ -69,15 +70,20 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let subject = prepare(&options)?;
     let header = header(&subject, options.profile());
     thread::spawn(end_a_hanging_run);
-    let field = options.wants(FIELD).then(|| measure_field(&subject)).transpose()?;
-    let (sections, failures) = parts(&options, &subject);
+    let comparison =
+        options.wants(COMPARISON_NAME).then(|| measure_comparison(&subject)).transpose()?;
+    let (sections, failures) = measure_parts(&options, &subject);
     let growth = options.wants_growth().then(|| growth::measure(&subject));
-    let data = data(&header, field.as_ref(), &sections, growth.as_ref(), &failures);
+    let data = results_as_json(&header, comparison.as_ref(), &sections, growth.as_ref(), &failures);
     for line in &header {
         println!("{line}  ");
     }
-    if let Some(field) = &field {
-        println!("\n### {FIELD}\n\n{}\n{}", field.to_markdown(Detail::Spread), field.legend());
+    if let Some(comparison) = &comparison {
+        println!(
+            "\n### {COMPARISON_NAME}\n\n{}\n{}",
+            comparison.to_markdown(Detail::Spread),
+            comparison.legend()
+        );
     }
     let details = table::render(&sections, &failures);
     println!("{details}");
@@ -88,25 +94,25 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         fs::write(path, format!("{data:#}\n"))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
-    if let (true, Some(field), Some(growth)) = (options.publish, &field, &growth) {
+    if let (true, Some(comparison), Some(growth)) = (options.publish, &comparison, &growth) {
         let (header, details, data) = (&header, &details, &data);
-        publish::write(&publish::Figures { header, field, growth, details, data })?;
+        publish::write(&publish::Figures { header, comparison, growth, details, data })?;
     }
     Ok(())
 }
 
-fn measure_field(subject: &Subject) -> Result<Field, String> {
+fn measure_comparison(subject: &Subject) -> Result<Comparison, String> {
     let busy_before = machine::is_busy();
-    let mut field = field::measure(subject)?;
+    let mut comparison = comparison::measure(subject)?;
     if busy_before || machine::is_busy() {
         eprintln!("{:12}{}", "", machine::BUSY);
-        field.notes.push(machine::BUSY.to_owned());
+        comparison.notes.push(machine::BUSY.to_owned());
     }
-    Ok(field)
+    Ok(comparison)
 }
 
 /// Measures each part by itself.
-fn parts(options: &Options, subject: &Subject) -> (Vec<Section>, Vec<String>) {
+fn measure_parts(options: &Options, subject: &Subject) -> (Vec<Section>, Vec<String>) {
     let start = Instant::now();
     let mut sections = Vec::new();
     let mut failures = Vec::new();
@@ -192,9 +198,9 @@ fn measure(work: &Work, subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-fn data(
+fn results_as_json(
     header: &[String],
-    field: Option<&Field>,
+    comparison: Option<&Comparison>,
     sections: &[Section],
     growth: Option<&growth::Report>,
     failures: &[String],
@@ -202,7 +208,7 @@ fn data(
     let sections: Vec<Value> = sections.iter().map(Section::to_json).collect();
     json!({
         "header": header,
-        "field": field.map(Field::to_json),
+        "field": comparison.map(Comparison::to_json),
         "measurements": sections,
         "growth": growth.map(growth::Report::to_json),
         "failures": failures,

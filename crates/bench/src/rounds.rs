@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// The pause between two measurements, so that the last one has no after-effects such as forked
 /// workers and ending processes.
-const SETTLE: Duration = Duration::from_millis(40);
+const PAUSE: Duration = Duration::from_millis(40);
 
 /// Values that were measured in the same way, one per round.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +107,7 @@ pub fn interleave(
             turns.reverse();
         }
         for (contender, (name, samples)) in turns {
-            thread::sleep(SETTLE);
+            thread::sleep(PAUSE);
             let value = (contender.measure)().map_err(|error| format!("{name}: {error}"))?;
             if round > 0 {
                 samples.push(value);

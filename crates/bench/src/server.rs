@@ -15,14 +15,14 @@ pub struct Server {
     // The order of the fields matters: the server is killed first, then its descendants are
     // awaited.
     client: BareClient,
-    family: Family,
+    children: ChildProcesses,
     next_id: u64,
     /// The seconds from its start to its answer to `initialize`.
     pub initialized_after: f64,
 }
 
 /// The answer of a tool.
-pub struct Answer {
+pub struct TimedAnswer {
     pub text: String,
     /// The time from the first byte of the request to the last byte of the answer.
     pub seconds: f64,
@@ -33,8 +33,12 @@ impl Server {
     pub fn start(command: Command) -> Result<Self, String> {
         let start = Instant::now();
         let client = BareClient::spawn(command);
-        let mut server =
-            Self { client, family: Family::default(), next_id: 0, initialized_after: 0.0 };
+        let mut server = Self {
+            client,
+            children: ChildProcesses::default(),
+            next_id: 0,
+            initialized_after: 0.0,
+        };
         server.request(
             "initialize",
             &json!({
@@ -54,12 +58,12 @@ impl Server {
     /// Runs a program, which must print exactly `expected`; returns the seconds.
     pub fn run(&mut self, code: &str, expected: &str) -> Result<f64, String> {
         let answer = self.call("execute_program", &json!({ "code": code }))?;
-        printed(&answer.text, expected)?;
+        check_printed(&answer.text, expected)?;
         Ok(answer.seconds)
     }
 
     /// Runs a program that must fail with this text; returns the seconds.
-    pub fn run_in_vain(&mut self, code: &str, expected: &str) -> Result<f64, String> {
+    pub fn run_expecting_failure(&mut self, code: &str, expected: &str) -> Result<f64, String> {
         let params = json!({ "name": "execute_program", "arguments": { "code": code } });
         let (result, seconds) = self.request("tools/call", &params)?;
         match text(&result) {
@@ -77,16 +81,16 @@ impl Server {
     pub fn run_at_once(&mut self, count: u32, code: &str, expected: &str) -> Result<f64, String> {
         let arguments = json!({ "code": code });
         let (texts, seconds) = self.call_at_once(count, count, "execute_program", &arguments)?;
-        texts.iter().try_for_each(|text| printed(text, expected))?;
+        texts.iter().try_for_each(|text| check_printed(text, expected))?;
         Ok(seconds)
     }
 
-    /// Calls a tool `count` times, at most `under_way` of them at any moment; returns all answers
-    /// and the seconds for all of them.
+    /// Calls a tool `count` times, at most `max_in_flight` of them at any moment; returns all
+    /// answers and the seconds for all of them.
     pub fn call_at_once(
         &mut self,
         count: u32,
-        under_way: u32,
+        max_in_flight: u32,
         tool: &str,
         arguments: &Value,
     ) -> Result<(Vec<String>, f64), String> {
@@ -96,7 +100,7 @@ impl Server {
         let mut rest = requests.iter();
         let mut answers = Vec::with_capacity(requests.len());
         let start = Instant::now();
-        for request in rest.by_ref().take(usize::try_from(under_way).unwrap_or(usize::MAX)) {
+        for request in rest.by_ref().take(usize::try_from(max_in_flight).unwrap_or(usize::MAX)) {
             self.client.send_raw(request);
         }
         while answers.len() < requests.len() {
@@ -116,10 +120,10 @@ impl Server {
     }
 
     /// Calls one of the server's tools.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer, String> {
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<TimedAnswer, String> {
         let params = json!({ "name": tool, "arguments": arguments });
         let (result, seconds) = self.request("tools/call", &params)?;
-        Ok(Answer { text: text(&result)?, seconds })
+        Ok(TimedAnswer { text: text(&result)?, seconds })
     }
 
     /// Whether the server offers this tool.
@@ -153,7 +157,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.family.0 = process::descendants(self.pid()).iter().map(|child| child.pid).collect();
+        self.children.0 = process::descendants(self.pid()).iter().map(|child| child.pid).collect();
     }
 }
 
@@ -173,7 +177,7 @@ fn text(result: &Value) -> Result<String, String> {
     if result["isError"] == true { Err(text.to_owned()) } else { Ok(text.to_owned()) }
 }
 
-fn printed(text: &str, expected: &str) -> Result<(), String> {
+fn check_printed(text: &str, expected: &str) -> Result<(), String> {
     match text.strip_prefix(SUCCESS).map(str::trim_end) {
         Some(output) if output == expected => Ok(()),
         _ => Err(format!("printed '{text}' instead of '{expected}'")),
@@ -182,9 +186,9 @@ fn printed(text: &str, expected: &str) -> Result<(), String> {
 
 /// The processes below a server, by id.
 #[derive(Default)]
-struct Family(Vec<u32>);
+struct ChildProcesses(Vec<u32>);
 
-impl Drop for Family {
+impl Drop for ChildProcesses {
     fn drop(&mut self) {
         let gone = || self.0.iter().all(|pid| !process::is_alive(*pid));
         if !wait_until(Duration::from_secs(5), gone) {

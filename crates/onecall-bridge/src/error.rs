@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::supervision::status::Trouble;
+use crate::supervision::status::FailureKind;
 use crate::transport::http::HttpError;
 
 /// The JSON-RPC error code for an unknown method.
@@ -36,18 +36,18 @@ pub(crate) enum StartError {
     NotExecutable { command: String },
     #[error("its working directory '{}' does not exist; check 'cwd'", path.display())]
     NoWorkingDirectory { path: PathBuf },
-    #[error("command '{command}' could not be started: {source}")]
+    #[error("cannot start command '{command}': {source}")]
     NotStarted { command: String, source: io::Error },
-    #[error("the HTTP client could not be set up: {detail}")]
+    #[error("cannot set up the HTTP client: {detail}")]
     NoClient { detail: String },
     #[error("{first}; tried as an older HTTP+SSE server: {second}")]
     NeitherTransport { first: Box<StartError>, second: Box<StartError> },
     #[error("no MCP server was found. {}: {first}. {}: {second}", urls[0], urls[1])]
     NeitherAddress { urls: [String; 2], first: Box<StartError>, second: Box<StartError> },
     #[error("did not answer within {}s", limit.as_secs_f64())]
-    TimedOut { limit: Duration, last_words: String },
+    TimedOut { limit: Duration, stderr_tail: String },
     #[error("{ending} during the handshake")]
-    Ended { ending: String, last_words: String },
+    Ended { ending: String, stderr_tail: String },
     #[error("'{method}' failed: {source}")]
     Request { method: &'static str, source: RequestError },
     #[error("its answer to '{method}' is not valid: {source}")]
@@ -56,30 +56,30 @@ pub(crate) enum StartError {
 
 impl StartError {
     /// The last output of the server besides answers, to be appended to the error.
-    pub fn last_words(&self) -> &str {
+    pub fn stderr_tail(&self) -> &str {
         match self {
-            Self::Ended { last_words, .. } | Self::TimedOut { last_words, .. } => last_words,
+            Self::Ended { stderr_tail, .. } | Self::TimedOut { stderr_tail, .. } => stderr_tail,
             _ => "",
         }
     }
 
     /// The kind of problem, for the status of the server.
-    pub fn trouble(&self) -> Trouble {
+    pub fn failure_kind(&self) -> FailureKind {
         match self {
-            Self::CommandNotFound { .. } | Self::CommandLine { .. } => Trouble::NoCommand,
-            Self::NotExecutable { .. } | Self::Folder { .. } => Trouble::NotExecutable,
-            Self::NoWorkingDirectory { .. } => Trouble::NoDirectory,
-            Self::TimedOut { .. } => Trouble::TooSlow,
-            Self::Ended { .. } => Trouble::Ended,
-            _ if self.advises_login() => Trouble::LoggedOut,
+            Self::CommandNotFound { .. } | Self::CommandLine { .. } => FailureKind::NoCommand,
+            Self::NotExecutable { .. } | Self::Folder { .. } => FailureKind::NotExecutable,
+            Self::NoWorkingDirectory { .. } => FailureKind::NoDirectory,
+            Self::TimedOut { .. } => FailureKind::TooSlow,
+            Self::Ended { .. } => FailureKind::Ended,
+            _ if self.advises_login() => FailureKind::LoggedOut,
             Self::Request { source: RequestError::Http(error), .. } => match error {
                 HttpError::Refused { status, .. } if matches!(status.as_u16(), 401 | 403) => {
-                    Trouble::Unauthorized
+                    FailureKind::Unauthorized
                 }
-                HttpError::Unreachable { .. } => Trouble::Unreachable,
-                _ => Trouble::Other,
+                HttpError::Unreachable { .. } => FailureKind::Unreachable,
+                _ => FailureKind::Other,
             },
-            _ => Trouble::Other,
+            _ => FailureKind::Other,
         }
     }
 
@@ -147,7 +147,7 @@ pub(crate) enum AnswerError {
     NoObject,
     #[error(transparent)]
     Unreadable(#[from] serde_json::Error),
-    #[error("it supports no protocol revision that we know")]
+    #[error("it supports no protocol revision that onecall knows")]
     UnknownRevisions,
 }
 
@@ -162,7 +162,7 @@ impl AnswerError {
 }
 
 /// Why a single request failed. The connection stays open, except for [`Closed`](Self::Closed) and
-/// [`NeverLeft`](Self::NeverLeft).
+/// [`ClosedBeforeSending`](Self::ClosedBeforeSending).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum RequestError {
     #[error("{message}")]
@@ -184,18 +184,18 @@ pub(crate) enum RequestError {
     Closed { reason: Arc<str> },
     /// The connection had closed before the request was sent.
     #[error("{reason}")]
-    NeverLeft { reason: Arc<str> },
+    ClosedBeforeSending { reason: Arc<str> },
 }
 
 /// Why a message could not be sent to a server. No part of it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum SendError {
     #[error(
-        "the server does not read its input, and no more than {} MiB may wait for it",
+        "the server does not read its input, and {} MiB already wait for it, which is the limit",
         limit_bytes / (1024 * 1024)
     )]
     Backlog { limit_bytes: usize },
-    #[error("too many of our answers to the server are still under way")]
+    #[error("onecall already has too many unsent answers to the server")]
     Busy,
     #[error("the server has closed its input")]
     Closed,

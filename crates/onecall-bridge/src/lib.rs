@@ -6,32 +6,32 @@
 //! program that asked for them parses them.
 
 mod bridge;
+mod connection_options;
 mod error;
 mod local;
 mod protocol;
-mod setting;
 mod supervision;
 mod system;
 mod transport;
 
 pub use bridge::Bridge;
-pub use protocol::audience::Audience;
-pub use protocol::face::ToolFace;
+pub use connection_options::ConnectionOptions;
+pub use protocol::display_metadata::ToolDisplayMetadata;
+pub use protocol::gateway_clients::GatewayClients;
 pub use protocol::handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
-pub use protocol::offering::OfferingError;
-pub use setting::Setting;
+pub use protocol::resources::ResourceRequestError;
 pub use supervision::admitted::{AdmittedTools, local_definitions};
 pub use supervision::demand::ServerStart;
-pub use supervision::difference::Part;
+pub use supervision::difference::DefinitionPart;
 pub use supervision::downloads::Downloads;
 pub use supervision::fleet::FleetChange;
 pub use supervision::guard::{Guard, run_guard};
-pub use supervision::identity::Identity;
-pub use supervision::pins::{PinError, PinState, Pins, Quarantined};
-pub use supervision::snapshot::{ToolWatch, Tools};
+pub use supervision::identity::ServerIdentity;
+pub use supervision::pins::{PinError, PinState, Pins, QuarantinedTool};
+pub use supervision::snapshot::{CurrentTools, ToolWatch};
 pub use supervision::status::{
-    AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET, ListingCut, ListingLimit, NextStart,
-    SERVER_LOG_TARGET, ServerState, ServerStatus, Trouble,
+    AVAILABILITY_LOG_TARGET, FailureKind, LIFECYCLE_LOG_TARGET, ListingCut, ListingLimit,
+    NextStart, SERVER_LOG_TARGET, ServerState, ServerStatus,
 };
 pub use transport::environment::{HELPFUL_VARIABLES, base_environment, is_passed_on};
-pub use transport::http::{ProbeError, wanted_login};
+pub use transport::http::{ProbeError, probe_auth_requirement};

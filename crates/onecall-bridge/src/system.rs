@@ -8,9 +8,9 @@ use rustix::io::Errno;
 
 /// The flag that opens a file or folder only to inspect it.
 #[cfg(target_os = "linux")]
-pub(crate) const LOOK: OFlags = OFlags::PATH;
+pub(crate) const INSPECT_ONLY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-pub(crate) const LOOK: OFlags = OFlags::RDONLY;
+pub(crate) const INSPECT_ONLY: OFlags = OFlags::RDONLY;
 
 /// Opens a path that the kernel resolves below `folder`: neither `..` nor a link leads out.
 #[cfg(target_os = "linux")]

@@ -16,11 +16,11 @@ use crate::naming::{name_prefix, natural_name};
 
 /// The result of looking up a Unicode spelling.
 #[derive(Debug)]
-pub enum Alias<'a> {
+pub enum AliasMatch<'a> {
     /// No tool has this spelling.
     Unknown,
     /// Exactly one tool has this spelling.
-    Of(&'a Arc<ToolSpec>),
+    One(&'a Arc<ToolSpec>),
     /// Several tools have this spelling, so none of them is chosen.
     Ambiguous(Vec<CallableName>),
 }
@@ -29,9 +29,9 @@ pub enum Alias<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct AliasIndex {
     /// The positions of tools by `mcp__server__tool`.
-    whole: HashMap<String, Vec<usize>>,
+    by_callable_name: HashMap<String, Vec<usize>>,
     /// The positions of tools by their own names alone.
-    own: HashMap<String, Vec<usize>>,
+    by_tool_name: HashMap<String, Vec<usize>>,
 }
 
 impl AliasIndex {
@@ -39,19 +39,19 @@ impl AliasIndex {
         let mut index = Self::default();
         for (position, spec) in tools.iter().enumerate() {
             for alias in aliases(spec) {
-                index.whole.entry(alias).or_default().push(position);
+                index.by_callable_name.entry(alias).or_default().push(position);
             }
             if !spec.tool.as_str().is_ascii() {
-                let own = identifier(spec.tool.as_str());
-                index.own.entry(own).or_default().push(position);
+                let own = unicode_identifier(spec.tool.as_str());
+                index.by_tool_name.entry(own).or_default().push(position);
             }
         }
         // The normal form of a letter may be ASCII, so an alias can equal the plain name of another
         // tool.
-        if index.whole.keys().any(|alias| alias.is_ascii()) {
+        if index.by_callable_name.keys().any(|alias| alias.is_ascii()) {
             for (position, spec) in tools.iter().enumerate() {
                 let plain = natural_name(&spec.server, &spec.tool);
-                if let Some(sharing) = index.whole.get_mut(&plain) {
+                if let Some(sharing) = index.by_callable_name.get_mut(&plain) {
                     sharing.push(position);
                 }
             }
@@ -59,12 +59,12 @@ impl AliasIndex {
         index
     }
 
-    pub(crate) fn whole(&self, name: &str) -> &[usize] {
-        find(&self.whole, name)
+    pub(crate) fn by_callable_name(&self, name: &str) -> &[usize] {
+        find(&self.by_callable_name, name)
     }
 
-    pub(crate) fn own(&self, name: &str) -> &[usize] {
-        find(&self.own, name)
+    pub(crate) fn by_tool_name(&self, name: &str) -> &[usize] {
+        find(&self.by_tool_name, name)
     }
 }
 
@@ -87,7 +87,7 @@ pub fn aliases(spec: &ToolSpec) -> Vec<String> {
     let prefix = name_prefix(&spec.server);
     let plain_tool = plain.get(prefix.len()..).unwrap_or_default().to_owned();
     let unicode_prefix = alias_prefix(server);
-    let unicode_tool = identifier(tool);
+    let unicode_tool = unicode_identifier(tool);
     let mut names = vec![
         format!("{prefix}{unicode_tool}"),
         format!("{unicode_prefix}{unicode_tool}"),
@@ -102,7 +102,7 @@ pub fn aliases(spec: &ToolSpec) -> Vec<String> {
 /// Whether a name may refer to a tool of this server, in any spelling: it begins with the prefix of
 /// the server's callable names, or with the server's name and a dot.
 #[must_use]
-pub fn may_name_tool_of(name: &str, server: &ServerName) -> bool {
+pub fn may_be_tool_of(name: &str, server: &ServerName) -> bool {
     let plain = name_prefix(server);
     let after_server = name.strip_prefix(server.as_str());
     if name.starts_with(&plain) || after_server.is_some_and(|rest| rest.starts_with('.')) {
@@ -118,18 +118,18 @@ pub fn may_name_tool_of(name: &str, server: &ServerName) -> bool {
 
 /// Whether a text contains the prefix of this server's callable names, in the usual spellings.
 #[must_use]
-pub fn names_tools_of(text: &str, server: &ServerName) -> bool {
+pub fn mentions_tools_of(text: &str, server: &ServerName) -> bool {
     text.contains(&name_prefix(server))
         || (!server.as_str().is_ascii() && text.contains(&alias_prefix(server.as_str())))
 }
 
 /// The prefix of the Unicode spellings of a server's tools.
 fn alias_prefix(server: &str) -> String {
-    format!("mcp__{}__", identifier(server))
+    format!("mcp__{}__", unicode_identifier(server))
 }
 
 /// A name in the normal form of Python identifiers, with `_` for invalid characters.
-fn identifier(name: &str) -> String {
+fn unicode_identifier(name: &str) -> String {
     let is_part = |it: char| it == '_' || it.is_alphanumeric() || is_combining_mark(it);
     name.nfkc().map(|it| if is_part(it) { it } else { '_' }).collect()
 }
@@ -139,8 +139,8 @@ mod tests {
     use onecall_core::{ServerName, ToolAnnotations, ToolName};
     use serde_json::json;
 
-    use super::{may_name_tool_of, names_tools_of};
-    use crate::{Alias, Catalog, ToolDefinition};
+    use super::{may_be_tool_of, mentions_tools_of};
+    use crate::{AliasMatch, Catalog, ToolDefinition};
 
     fn catalog(server: &str, tools: &[&str]) -> Catalog {
         let define = |name: &&str| ToolDefinition {
@@ -154,10 +154,10 @@ mod tests {
     }
 
     fn meant(catalog: &Catalog, name: &str) -> Result<String, Vec<String>> {
-        match catalog.alias(name) {
-            Alias::Of(spec) => Ok(spec.tool.to_string()),
-            Alias::Unknown => Err(Vec::new()),
-            Alias::Ambiguous(names) => Err(names.iter().map(ToString::to_string).collect()),
+        match catalog.find_alias(name) {
+            AliasMatch::One(spec) => Ok(spec.tool.to_string()),
+            AliasMatch::Unknown => Err(Vec::new()),
+            AliasMatch::Ambiguous(names) => Err(names.iter().map(ToString::to_string).collect()),
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_server_of_a_name_is_found_in_each_spelling() {
-        let may_name = |name: &str, server: &str| may_name_tool_of(name, &ServerName::new(server));
+        let may_name = |name: &str, server: &str| may_be_tool_of(name, &ServerName::new(server));
         for (name, server) in [
             ("mcp__so_lazy__add", "so-lazy"),
             ("mcp__a__b__c", "a"),
@@ -210,8 +210,9 @@ mod tests {
         ] {
             assert!(!may_name(name, server), "{name} {server}");
         }
-        let is_named =
-            |server: &str| names_tools_of("f(mcp__a_b__c, mcp__bü__d)", &ServerName::new(server));
+        let is_named = |server: &str| {
+            mentions_tools_of("f(mcp__a_b__c, mcp__bü__d)", &ServerName::new(server))
+        };
         assert_eq!(["a", "a-b", "b_", "bü"].map(is_named), [false, true, false, true]);
     }
 

@@ -16,14 +16,14 @@ pub fn identifier(name: &str) -> String {
 #[must_use]
 pub fn camel_case(name: &str) -> String {
     let mut words = words(name);
-    let first = words.next().map(|word| first_letter(word, char::to_ascii_lowercase));
-    let rest = words.map(|word| first_letter(word, char::to_ascii_uppercase));
+    let first = words.next().map(|word| change_first_letter(word, char::to_ascii_lowercase));
+    let rest = words.map(|word| change_first_letter(word, char::to_ascii_uppercase));
     identifier(&first.into_iter().chain(rest).collect::<String>())
 }
 
 /// Converts a name to Pascal case: `QueryFinancials`.
 pub(crate) fn pascal_case(name: &str) -> String {
-    words(name).map(|word| first_letter(word, char::to_ascii_uppercase)).collect()
+    words(name).map(|word| change_first_letter(word, char::to_ascii_uppercase)).collect()
 }
 
 /// Converts a name to snake case: `query_financials`.
@@ -55,7 +55,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty())
 }
 
-fn first_letter(word: &str, change: fn(&char) -> char) -> String {
+fn change_first_letter(word: &str, change: fn(&char) -> char) -> String {
     let mut characters = word.chars();
     let first = characters.next().map(|it| change(&it));
     first.into_iter().chain(characters).collect()

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use onecall_core::{CallableName, Schema, ServerName, ToolAnnotations, ToolName, ToolSpec};
 
-use crate::alias::{Alias, AliasIndex};
+use crate::alias::{AliasIndex, AliasMatch};
 use crate::naming::{callable_names, name_prefix, natural_name};
 use crate::nearest::NameIndex;
 use crate::search::SearchIndex;
@@ -52,13 +52,13 @@ impl Catalog {
     /// name, the first one is used.
     pub fn build(servers: impl IntoIterator<Item = (ServerName, Vec<ToolDefinition>)>) -> Self {
         let servers = servers.into_iter().map(|(server, listed)| (server, Arc::new(listed)));
-        Self::default().next(servers)
+        Self::default().with_tool_lists(servers)
     }
 
     /// Creates the next catalog from the current tool lists. The tools of a server with an
     /// unchanged list are shared with this catalog, not copied.
     #[must_use]
-    pub fn next(
+    pub fn with_tool_lists(
         &self,
         servers: impl IntoIterator<Item = (ServerName, Arc<Vec<ToolDefinition>>)>,
     ) -> Self {
@@ -121,7 +121,7 @@ impl Catalog {
 
     /// Creates a catalog of tools that already have callable names. If two have the same one, the
     /// first is used.
-    pub fn of(tools: impl IntoIterator<Item = ToolSpec>) -> Self {
+    pub fn from_specs(tools: impl IntoIterator<Item = ToolSpec>) -> Self {
         let mut tools: Vec<_> = tools.into_iter().map(Arc::new).collect();
         tools.sort_by(|a, b| a.callable.cmp(&b.callable));
         tools.dedup_by(|later, earlier| later.callable == earlier.callable);
@@ -138,15 +138,17 @@ impl Catalog {
     /// The tool with a callable name in this Unicode spelling. Listed names have priority: see
     /// [`Self::get`].
     #[must_use]
-    pub fn alias(&self, name: &str) -> Alias<'_> {
+    pub fn find_alias(&self, name: &str) -> AliasMatch<'_> {
         if name.len() > LONGEST_NAME {
-            return Alias::Unknown;
+            return AliasMatch::Unknown;
         }
-        let found: Vec<_> = self.at(self.alias_index().whole(name)).collect();
+        let found: Vec<_> = self.tools_at(self.alias_index().by_callable_name(name)).collect();
         match found.as_slice() {
-            [] => Alias::Unknown,
-            [spec] => Alias::Of(spec),
-            several => Alias::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),
+            [] => AliasMatch::Unknown,
+            [spec] => AliasMatch::One(spec),
+            several => {
+                AliasMatch::Ambiguous(several.iter().map(|it| it.callable.clone()).collect())
+            }
         }
     }
 
@@ -154,22 +156,26 @@ impl Catalog {
     /// used: the callable name; `server.tool`; the tool's own name in any spelling, also as the end
     /// of its callable name, or the callable name as some clients spell it.
     #[must_use]
-    pub fn named(&self, name: &str) -> Vec<&Arc<ToolSpec>> {
+    pub fn find_by_name(&self, name: &str) -> Vec<&Arc<ToolSpec>> {
         if let Some(spec) = self.get(name) {
             return vec![spec];
         }
-        let mut found: Vec<_> = self.tools.iter().filter(|it| is_with_server(name, it)).collect();
+        let mut found: Vec<_> =
+            self.tools.iter().filter(|it| is_qualified_name(name, it)).collect();
         if !found.is_empty() {
             return found;
         }
-        let is_meant = |it: &&Arc<ToolSpec>| {
+        let has_name = |it: &&Arc<ToolSpec>| {
             let short = it.callable.as_str().strip_prefix(&name_prefix(&it.server));
-            it.tool.as_str() == name || short == Some(name) || is_as_clients_spell(name, it)
+            it.tool.as_str() == name || short == Some(name) || is_client_spelling(name, it)
         };
-        found.extend(self.tools.iter().filter(is_meant));
+        found.extend(self.tools.iter().filter(has_name));
         if name.len() <= LONGEST_NAME {
             let index = self.alias_index();
-            for spec in self.at(index.whole(name)).chain(self.at(index.own(name))) {
+            for spec in self
+                .tools_at(index.by_callable_name(name))
+                .chain(self.tools_at(index.by_tool_name(name)))
+            {
                 if !found.iter().any(|known| Arc::ptr_eq(known, spec)) {
                     found.push(spec);
                 }
@@ -181,17 +187,17 @@ impl Catalog {
     /// Whether this name includes the server of its tool, and the tool exists. Then it cannot refer
     /// to a tool of another server.
     #[must_use]
-    pub fn has_with_server(&self, name: &str) -> bool {
+    pub fn has_qualified_name(&self, name: &str) -> bool {
         self.get(name).is_some()
-            || self.tools.iter().any(|spec| is_with_server(name, spec))
-            || matches!(self.alias(name), Alias::Of(_))
+            || self.tools.iter().any(|spec| is_qualified_name(name, spec))
+            || matches!(self.find_alias(name), AliasMatch::One(_))
     }
 
     fn alias_index(&self) -> &AliasIndex {
         self.alias_index.get_or_init(|| AliasIndex::build(&self.tools))
     }
 
-    fn at(&self, positions: &[usize]) -> impl Iterator<Item = &Arc<ToolSpec>> {
+    fn tools_at(&self, positions: &[usize]) -> impl Iterator<Item = &Arc<ToolSpec>> {
         positions.iter().filter_map(|position| self.tools.get(*position))
     }
 
@@ -240,21 +246,21 @@ impl Catalog {
         found.filter_map(|(position, _)| self.tools.get(position)).collect()
     }
 
-    /// The tools that `is_meant` accepts and that match `query`, best first, without those that
+    /// The tools that `filter` accepts and that match `query`, best first, without those that
     /// match much worse than the best; all of them sorted by name if the query is empty.
     #[must_use]
-    pub fn relevant(
+    pub fn search_relevant(
         &self,
         query: &str,
-        is_meant: impl Fn(&ToolSpec) -> bool,
+        filter: impl Fn(&ToolSpec) -> bool,
     ) -> Vec<&Arc<ToolSpec>> {
         if query.trim().is_empty() {
-            return self.tools.iter().filter(|tool| is_meant(tool)).collect();
+            return self.tools.iter().filter(|tool| filter(tool)).collect();
         }
         let found = self.search_index().search(query, usize::MAX).into_iter();
         let mut found = found
             .filter_map(|(position, score)| Some((self.tools.get(position)?, score)))
-            .filter(|(tool, _)| is_meant(tool))
+            .filter(|(tool, _)| filter(tool))
             .peekable();
         let least = found.peek().map_or(0.0, |(_, best)| best * RELEVANT_SHARE);
         found.take_while(|(_, score)| *score >= least).map(|(tool, _)| tool).collect()
@@ -266,13 +272,13 @@ impl Catalog {
 }
 
 /// Whether a name is `server.tool` of this tool.
-fn is_with_server(name: &str, spec: &ToolSpec) -> bool {
+fn is_qualified_name(name: &str, spec: &ToolSpec) -> bool {
     let rest = name.strip_prefix(spec.server.as_str()).and_then(|rest| rest.strip_prefix('.'));
     rest == Some(spec.tool.as_str())
 }
 
 /// Whether a name is the spelling that some clients use for this tool: `mcp_sales_list_orders` for
 /// `mcp__sales__list_orders`.
-fn is_as_clients_spell(name: &str, spec: &ToolSpec) -> bool {
+fn is_client_spelling(name: &str, spec: &ToolSpec) -> bool {
     name.starts_with("mcp_") && spec.callable.as_str().replace("__", "_") == name
 }

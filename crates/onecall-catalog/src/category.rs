@@ -1,6 +1,6 @@
 //! Derives the category of a tool from its annotations and its name.
 
-use onecall_core::{Category, ToolSpec};
+use onecall_core::{ToolCategory, ToolSpec};
 
 /// Verbs of tools that check, read, and change something.
 const VALIDATION: &[&str] =
@@ -104,30 +104,30 @@ const MUTATION: &[&str] = &[
 /// The category of a tool. A verb for checking has priority, then the server's annotations, then
 /// any other verb.
 #[must_use]
-pub fn category_of(spec: &ToolSpec) -> Category {
+pub fn category_of(spec: &ToolSpec) -> ToolCategory {
     let name = crate::casing::snake_case(spec.tool.as_str());
     let words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
-    let first = words.iter().copied().find_map(verb);
+    let first = words.iter().copied().find_map(category_of_verb);
     let hints = &spec.annotations;
     match (first, hints.read_only_hint, hints.destructive_hint) {
-        (Some(Category::Validation), ..) if hints.destructive_hint != Some(true) => {
-            Category::Validation
+        (Some(ToolCategory::Validation), ..) if hints.destructive_hint != Some(true) => {
+            ToolCategory::Validation
         }
-        (_, Some(true), _) => Category::Query,
-        (_, Some(false), Some(true)) => Category::Mutation,
+        (_, Some(true), _) => ToolCategory::Query,
+        (_, Some(false), Some(true)) => ToolCategory::Mutation,
         (Some(category), ..) => category,
-        (None, Some(false), _) => Category::Mutation,
-        (None, ..) => Category::Other,
+        (None, Some(false), _) => ToolCategory::Mutation,
+        (None, ..) => ToolCategory::Other,
     }
 }
 
 /// The category of a verb. The first verb of a name is used, because servers put their own name or
 /// a noun before it.
-fn verb(word: &str) -> Option<Category> {
+fn category_of_verb(word: &str) -> Option<ToolCategory> {
     let verbs = [
-        (VALIDATION, Category::Validation),
-        (QUERY, Category::Query),
-        (MUTATION, Category::Mutation),
+        (VALIDATION, ToolCategory::Validation),
+        (QUERY, ToolCategory::Query),
+        (MUTATION, ToolCategory::Mutation),
     ];
     verbs.into_iter().find(|(words, _)| words.contains(&word)).map(|(_, category)| category)
 }
@@ -143,17 +143,17 @@ mod tests {
     fn annotations_and_names_tell() {
         let (yes, no) = (Some(true), Some(false));
         for (name, read_only, destructive, expected) in [
-            ("list_orders", None, None, Category::Query),
-            ("getUserById", None, None, Category::Query),
-            ("git_commit", None, None, Category::Mutation),
-            ("validate-config", None, None, Category::Validation),
-            ("check_links", yes, None, Category::Validation),
-            ("forecast", yes, None, Category::Query),
-            ("get_and_burn", no, yes, Category::Mutation),
-            ("get_next_id", no, None, Category::Query),
-            ("ledger", no, None, Category::Mutation),
-            ("echo", None, None, Category::Other),
-            ("", None, None, Category::Other),
+            ("list_orders", None, None, ToolCategory::Query),
+            ("getUserById", None, None, ToolCategory::Query),
+            ("git_commit", None, None, ToolCategory::Mutation),
+            ("validate-config", None, None, ToolCategory::Validation),
+            ("check_links", yes, None, ToolCategory::Validation),
+            ("forecast", yes, None, ToolCategory::Query),
+            ("get_and_burn", no, yes, ToolCategory::Mutation),
+            ("get_next_id", no, None, ToolCategory::Query),
+            ("ledger", no, None, ToolCategory::Mutation),
+            ("echo", None, None, ToolCategory::Other),
+            ("", None, None, ToolCategory::Other),
         ] {
             let spec = ToolSpec {
                 callable: CallableName::new("it"),

@@ -3,7 +3,7 @@
 
 use onecall_core::text::readable;
 
-use crate::surface::DESCRIPTION_TOKENS;
+use crate::shown_definition::DESCRIPTION_TOKENS;
 
 /// The largest number of lines in one comment.
 const MAX_LINES: usize = 80;
@@ -45,7 +45,7 @@ pub(crate) fn jsdoc(lines: &[String], indent: &str) -> String {
 }
 
 /// Lines of a comment with `# ` in front.
-pub(crate) fn hashes(lines: &[String], indent: &str) -> String {
+pub(crate) fn hash_comment(lines: &[String], indent: &str) -> String {
     lines.iter().map(|line| format!("{indent}# {line}").trim_end().to_owned() + "\n").collect()
 }
 
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(docstring(&lines("say \"hi\""), ""), "\"\"\"say \"hi\\\"\"\"\"\n");
         assert_eq!(docstring(&lines("\"\""), ""), "\"\"\"\\\"\\\"\"\"\"\n");
         assert_eq!(docstring(&lines(r#"a \""#), ""), format!("{}\n", r#""""a \\\"""""#));
-        assert_eq!(hashes(&text, ""), "# a */ b\\u{2028}c\n#\n# \"\"\"d\\\\u{202e}\"\n");
+        assert_eq!(hash_comment(&text, ""), "# a */ b\\u{2028}c\n#\n# \"\"\"d\\\\u{202e}\"\n");
     }
 
     #[test]

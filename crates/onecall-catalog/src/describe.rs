@@ -3,13 +3,13 @@
 use onecall_core::{OutputForm, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::surface::{ShownSchema, shown_description};
-use crate::{Observed, python_signature_with};
+use crate::shown_definition::{ShownSchema, shown_description};
+use crate::{ObservedOutput, python_signature_with};
 
 /// Everything that the author of a program needs to call the tool. `observed` is the shape of its
 /// earlier results, if the server declares none.
 #[must_use]
-pub fn describe(spec: &ToolSpec, observed: Option<&Observed>) -> Value {
+pub fn describe(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> Value {
     let mut notes = Vec::new();
     let mut shown = |name: &str, schema: &Value| {
         let ShownSchema { schema, note } = ShownSchema::of(schema);
@@ -31,7 +31,7 @@ pub fn describe(spec: &ToolSpec, observed: Option<&Observed>) -> Value {
             "The server declares no output schema: print a small result first to see its shape."
                 .to_owned(),
         ),
-        (None, Some(Observed { schema, samples })) => {
+        (None, Some(ObservedOutput { schema, samples })) => {
             let schema = shown("observedOutput", schema);
             fields.insert(
                 "observedOutput".to_owned(),

@@ -5,12 +5,13 @@
 //! their length is limited before they are compared, and they are escaped before they are shown.
 
 mod alias;
+mod argument_check;
 mod casing;
 mod catalog;
 mod category;
 mod comment;
+mod definition_digest;
 mod describe;
-mod fit;
 mod generate;
 mod literal;
 mod naming;
@@ -22,35 +23,38 @@ mod python;
 mod search;
 mod server;
 mod shape;
+mod shown_definition;
+mod stems;
 mod summary;
-mod surface;
 mod synonyms;
 mod text_result;
-mod tokens;
 mod tree;
 mod types;
 mod typescript;
 mod untyped;
 mod vocabulary;
 
-pub use alias::{Alias, aliases, may_name_tool_of, names_tools_of};
+pub use alias::{AliasMatch, aliases, may_be_tool_of, mentions_tools_of};
+pub use argument_check::{
+    ArgumentMismatch, CheckedArguments, PartialValue, Strictness, check_arguments, mismatches,
+};
 pub use casing::{camel_case, identifier};
 pub use catalog::{Catalog, ToolDefinition};
 pub use category::category_of;
+pub use definition_digest::{canonical_schema, canonical_schema_with_order, definition_digest};
 pub use describe::describe;
-pub use fit::{Checked, Known, Misfit, Strictness, check_arguments, misfits};
-pub use generate::{Files, Listed, content_digest, generate, generated_file};
+pub use generate::{GeneratedFiles, GeneratedTool, content_digest, generate, generated_file};
 pub use naming::{name_prefix, natural_name};
-pub use observed::Observed;
-pub use permission::{is_meant, permits};
-pub use program::{ASYNC_PREFIX, Finding, ParsedProgram, ToolUse, ToolUses, Tools};
+pub use observed::ObservedOutput;
+pub use permission::{ask_rule, matches_any_name, permits};
+pub use program::{ASYNC_PREFIX, Finding, ParsedProgram, ToolLookup, ToolUse, ToolUses};
 pub use python::{is_keyword_argument, python_signature, python_signature_with};
 pub use server::{ServerMatch, match_server};
 pub use shape::Shape;
-pub use summary::summary;
-pub use surface::{
-    DESCRIPTION_TOKENS, SCHEMA_TOKENS, ShownSchema, clean as clean_schema, shown_description,
+pub use shown_definition::{
+    DESCRIPTION_TOKENS, SCHEMA_TOKENS, ShownSchema, clean_schema, shown_description,
 };
+pub use summary::summary;
 pub use text_result::TextResult;
-pub use tree::{ToolFile, name_at, server_folder, tool_place};
+pub use tree::{ToolFile, callable_name_at, server_folder, tool_file_location};
 pub use typescript::{typescript_signature, typescript_signature_with};

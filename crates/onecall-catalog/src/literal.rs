@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use onecall_core::text::marked;
+use onecall_core::text::chars_with_visibility;
 use serde_json::Value;
 
 /// The longest string that a signature shows.
@@ -33,7 +33,7 @@ pub(crate) fn json_string(text: &str) -> String {
 
 fn quoted(text: &str, quote: char, escape: fn(&mut String, char)) -> String {
     let mut literal = String::from(quote);
-    for (character, is_visible) in marked(text) {
+    for (character, is_visible) in chars_with_visibility(text) {
         match character {
             '\n' => literal.push_str("\\n"),
             '\r' => literal.push_str("\\r"),

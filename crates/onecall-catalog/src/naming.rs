@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use onecall_core::{CallableName, Hasher, ServerName, ToolName};
+use onecall_core::{CallableName, DigestBuilder, ServerName, ToolName};
 
-/// The number of digits in the first suffix of a contested name.
+/// The number of digits in the first suffix of a colliding name.
 const SHORTEST_SUFFIX: usize = 6;
 
 /// Assigns a name to each tool, in the given order. No tool may be given twice.
@@ -23,32 +23,32 @@ pub(crate) fn callable_names(tools: &[(ServerName, ToolName)]) -> Vec<CallableNa
     }
 
     let mut names = natural.clone();
-    let mut contested: Vec<Contested<'_>> = tools
+    let mut colliding: Vec<CollidingTool<'_>> = tools
         .iter()
         .zip(&natural)
         .enumerate()
         .filter(|(_, (_, name))| owners.get(name.as_str()).is_some_and(|count| *count > 1))
         .map(|(position, ((server, tool), natural))| {
-            Contested::new(position, server, tool, natural)
+            CollidingTool::new(position, server, tool, natural)
         })
         .collect();
 
     loop {
         let mut seen = HashSet::new();
-        let clashing: HashSet<String> = contested
+        let clashing: HashSet<String> = colliding
             .iter()
-            .map(Contested::name)
+            .map(CollidingTool::name)
             .filter(|name| owners.contains_key(name.as_str()) || !seen.insert(name.clone()))
             .collect();
         if clashing.is_empty() {
             break;
         }
-        for tool in contested.iter_mut().filter(|tool| clashing.contains(&tool.name())) {
+        for tool in colliding.iter_mut().filter(|tool| clashing.contains(&tool.name())) {
             tool.digits *= 2;
         }
     }
 
-    for tool in &contested {
+    for tool in &colliding {
         if let Some(name) = names.get_mut(tool.position) {
             *name = tool.name();
         }
@@ -84,7 +84,7 @@ pub(crate) fn short_digest(server: &str, tool: &str, digits: usize) -> String {
 }
 
 /// A tool that shares its natural name with another one.
-struct Contested<'a> {
+struct CollidingTool<'a> {
     position: usize,
     server: &'a ServerName,
     tool: &'a ToolName,
@@ -92,7 +92,7 @@ struct Contested<'a> {
     digits: usize,
 }
 
-impl<'a> Contested<'a> {
+impl<'a> CollidingTool<'a> {
     fn new(position: usize, server: &'a ServerName, tool: &'a ToolName, natural: &'a str) -> Self {
         Self { position, server, tool, natural, digits: SHORTEST_SUFFIX }
     }
@@ -112,7 +112,7 @@ fn hex_digest(server: &ServerName, tool: &ToolName, digits: usize) -> String {
     let mut hex = String::new();
     let mut block = 0_u64;
     while hex.len() < digits {
-        let mut hasher = Hasher::default();
+        let mut hasher = DigestBuilder::default();
         if block > 0 {
             hasher.add(block.to_be_bytes());
             hasher.add(server.as_str().len().to_string());
@@ -223,7 +223,7 @@ mod tests {
             pair("a", "\n"),
             pair("", ""),
         ];
-        // Tools that sit on the names the contested ones would get.
+        // Tools that sit on the names the colliding ones would get.
         for (server, tool) in tools.clone() {
             let suffix = hex_digest(&server, &tool, SHORTEST_SUFFIX);
             tools.push(pair(server.as_str(), &format!("{}_{suffix}", tool.as_str())));

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onecall_core::ToolSpec;
-use onecall_core::nearest::{letters_and_digits, likeness};
+use onecall_core::nearest::{letters_and_digits, word_similarity};
 
 /// The least similarity of a suggestion.
-const CLOSE: f64 = 0.6;
+const MIN_SIMILARITY: f64 = 0.6;
 
 /// The shortest name that is compared with the end, or with a part, of other names; a shorter one
 /// matches too many by chance.
@@ -21,27 +21,28 @@ const SHORTEST_PART: usize = 4;
 const LONGEST_COMPARED: usize = 200;
 
 /// The largest number of exact comparisons for one name, the most promising first.
-const COMPARISONS: usize = 2_000;
+const MAX_COMPARISONS: usize = 2_000;
 
 /// The names of all tools in the form for comparison, in the order of the tools.
 #[derive(Debug)]
 pub(crate) struct NameIndex {
-    names: Vec<Name>,
+    names: Vec<ComparedName>,
 }
 
 impl NameIndex {
     /// Builds the index from the raw names, so that the suffixes of callable names are ignored.
     pub(crate) fn build(tools: &[Arc<ToolSpec>]) -> Self {
-        let name = |tool: &Arc<ToolSpec>| Name::new(tool.server.as_str(), tool.tool.as_str());
+        let name =
+            |tool: &Arc<ToolSpec>| ComparedName::new(tool.server.as_str(), tool.tool.as_str());
         Self { names: tools.iter().map(name).collect() }
     }
 
     /// The positions of the tools most similar to `name`, at most `limit`, best first; equal scores
     /// stay in the order of the tools.
     pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<usize> {
-        let mut name = Letters::of(name);
+        let mut name = ComparedText::of(name);
         if let Some(rest) = name.text.strip_prefix("mcp") {
-            name = Letters::of(rest);
+            name = ComparedText::of(rest);
         }
         if name.text.is_empty() || limit == 0 {
             return Vec::new();
@@ -52,19 +53,19 @@ impl NameIndex {
             .iter()
             .map(|candidate| candidate.score(&name, similarity_bound))
             .zip(0..)
-            .filter(|(bound, _)| *bound >= CLOSE)
+            .filter(|(bound, _)| *bound >= MIN_SIMILARITY)
             .collect();
         promising.sort_by(|(a, _), (b, _)| b.total_cmp(a));
 
         let mut best: BTreeSet<Scored> = BTreeSet::new();
-        for (bound, position) in promising.into_iter().take(COMPARISONS) {
+        for (bound, position) in promising.into_iter().take(MAX_COMPARISONS) {
             let full = best.len() >= limit;
             if full && best.last().is_some_and(|worst| bound < worst.score) {
                 break;
             }
             let Some(candidate) = self.names.get(position) else { continue };
             let score = candidate.score(&name, similarity);
-            if score >= CLOSE {
+            if score >= MIN_SIMILARITY {
                 best.insert(Scored { score, position });
                 if full {
                     best.pop_last();
@@ -77,24 +78,28 @@ impl NameIndex {
 
 /// The parts of a tool's name.
 #[derive(Debug)]
-struct Name {
+struct ComparedName {
     /// The server and the tool together.
-    full: Letters,
+    full: ComparedText,
     server: String,
-    tool: Letters,
+    tool: ComparedText,
 }
 
-impl Name {
+impl ComparedName {
     fn new(server: &str, tool: &str) -> Self {
         let server = letters_and_digits(server);
-        let tool = Letters::of(tool);
-        Self { full: Letters::of(&format!("{server}{}", tool.text)), server, tool }
+        let tool = ComparedText::of(tool);
+        Self { full: ComparedText::of(&format!("{server}{}", tool.text)), server, tool }
     }
 
     /// The similarity to `name`, which increases with the result of `similarity`. An exact match is
     /// above 1 and a common ending near 0.9, so that only a full name with one or two typing errors
     /// comes before it.
-    fn score(&self, name: &Letters, similarity: fn(&Letters, &Letters) -> f64) -> f64 {
+    fn score(
+        &self,
+        name: &ComparedText,
+        similarity: fn(&ComparedText, &ComparedText) -> f64,
+    ) -> f64 {
         let (written, full) = (name.text.as_str(), self.full.text.as_str());
         let tool = self.tool.text.as_str();
         if full == written {
@@ -117,8 +122,8 @@ impl Name {
         // make all its tools look similar.
         let alike = match written.strip_prefix(self.server.as_str()) {
             Some(rest) if !self.server.is_empty() => {
-                let by_tool = 0.1 + 0.9 * similarity(&Letters::of(rest), &self.tool);
-                if by_tool >= CLOSE { by_tool.max(whole) } else { by_tool }
+                let by_tool = 0.1 + 0.9 * similarity(&ComparedText::of(rest), &self.tool);
+                if by_tool >= MIN_SIMILARITY { by_tool.max(whole) } else { by_tool }
             }
             _ => whole.max(0.95 * similarity(name, &self.tool)),
         };
@@ -128,12 +133,12 @@ impl Name {
 
 /// The compared part of a text, and the count of each character in it.
 #[derive(Debug)]
-struct Letters {
+struct ComparedText {
     text: String,
     counts: [u8; 36],
 }
 
-impl Letters {
+impl ComparedText {
     fn of(text: &str) -> Self {
         let text = letters_and_digits(text);
         let mut counts = [0_u8; 36];
@@ -169,13 +174,13 @@ impl PartialOrd for Scored {
 }
 
 /// The similarity from 0 (nothing in common) to 1 (equal).
-fn similarity(a: &Letters, b: &Letters) -> f64 {
-    likeness(&a.text, &b.text)
+fn similarity(a: &ComparedText, b: &ComparedText) -> f64 {
+    word_similarity(&a.text, &b.text)
 }
 
 /// An upper bound of [`similarity`] from the character counts alone: it is much cheaper to compute,
 /// and excludes nearly all names.
-fn similarity_bound(a: &Letters, b: &Letters) -> f64 {
+fn similarity_bound(a: &ComparedText, b: &ComparedText) -> f64 {
     if a.text.len().max(b.text.len()) > LONGEST_COMPARED {
         return 0.0;
     }
@@ -184,11 +189,11 @@ fn similarity_bound(a: &Letters, b: &Letters) -> f64 {
         surplus += u16::from(a.saturating_sub(*b));
         missing += u16::from(b.saturating_sub(*a));
     }
-    share_kept(usize::from(surplus.max(missing)), &a.text, &b.text)
+    similarity_of_distance(usize::from(surplus.max(missing)), &a.text, &b.text)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "both are below the longest length compared")]
-fn share_kept(distance: usize, a: &str, b: &str) -> f64 {
+fn similarity_of_distance(distance: usize, a: &str, b: &str) -> f64 {
     1.0 - distance as f64 / a.len().max(b.len()).max(1) as f64
 }
 

@@ -8,7 +8,7 @@ use crate::types::Types;
 
 /// The shape of a tool's results so far.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Observed {
+pub struct ObservedOutput {
     /// A JSON Schema of keys and types, without values.
     pub schema: Value,
     /// The number of results it was derived from.
@@ -26,13 +26,13 @@ pub(crate) enum ResultType {
 
 impl ResultType {
     /// The result type of a tool. The server's declaration has priority over observations.
-    pub(crate) fn of(spec: &ToolSpec, observed: Option<&Observed>) -> Self {
+    pub(crate) fn of(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> Self {
         match (&spec.output_schema, observed) {
             (Some(schema), _) => {
                 let schema = schema.value();
                 Self::Declared(Types::read(&schema, wrapped_schema(&schema).unwrap_or(&schema)))
             }
-            (None, Some(Observed { schema, samples })) => {
+            (None, Some(ObservedOutput { schema, samples })) => {
                 Self::Observed(Types::read(schema, schema), *samples)
             }
             (None, None) => Self::Unknown,
@@ -40,7 +40,7 @@ impl ResultType {
     }
 }
 
-impl Observed {
+impl ObservedOutput {
     /// The observation for a shape that was derived from this number of results.
     #[must_use]
     pub fn new(shape: &Shape, samples: u64) -> Self {
@@ -49,16 +49,16 @@ impl Observed {
 }
 
 /// The marker of an observed type, which the server does not promise.
-pub(crate) fn as_observed(samples: u64) -> String {
+pub(crate) fn observation_note(samples: u64) -> String {
     let calls = if samples == 1 { "call" } else { "calls" };
     format!("observed in {samples} {calls}")
 }
 
 /// The marker of an observed type for generated files, with a rounded count, so that the files do
 /// not change with every call.
-pub(crate) fn as_observed_roughly(samples: u64) -> String {
+pub(crate) fn rounded_observation_note(samples: u64) -> String {
     match [1_000, 100, 10].into_iter().find(|many| samples >= *many) {
         Some(many) => format!("result as observed in {many} or more calls, not declared"),
-        None => format!("result as {}, not declared", as_observed(samples)),
+        None => format!("result as {}, not declared", observation_note(samples)),
     }
 }

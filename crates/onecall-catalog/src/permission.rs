@@ -1,9 +1,10 @@
-//! Applies allow and block lists to tools, under all names that a tool can have.
+//! Applies allow and block lists and the rules of approvals to tools, under all names that a tool can
+//! have.
 //!
 //! If the names of two tools collide, each gets a suffix, and a server can cause that at any time
 //! by listing one more tool. A list entry for the plain name still applies then.
 
-use onecall_core::{ToolPattern, ToolPolicy, ToolSpec};
+use onecall_core::{AskPolicy, AskRule, ToolPattern, ToolPolicy, ToolSpec};
 
 use crate::{aliases, name_prefix, natural_name};
 
@@ -15,9 +16,16 @@ pub fn permits(policy: &ToolPolicy, spec: &ToolSpec) -> bool {
 
 /// Whether a pattern matches any name of this tool. For lists that exclude tools.
 #[must_use]
-pub fn is_meant(pattern: &ToolPattern, spec: &ToolSpec) -> bool {
+pub fn matches_any_name(pattern: &ToolPattern, spec: &ToolSpec) -> bool {
     pattern.matches(spec.callable.as_str())
         || other_names(spec).iter().any(|name| pattern.matches(name))
+}
+
+/// The rule by which calls of this tool need an approval. A pattern applies to any name of the tool,
+/// so that a server cannot avoid the question by adding another tool of the same name.
+#[must_use]
+pub fn ask_rule(policy: &AskPolicy, spec: &ToolSpec) -> Option<AskRule> {
+    policy.rule_where(|pattern| matches_any_name(pattern, spec), &spec.annotations)
 }
 
 /// The other names of a tool: the name it would have without a collision, with and without its
@@ -33,7 +41,7 @@ fn other_names(spec: &ToolSpec) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use onecall_config::{Environment, Found, Origin};
+    use onecall_config::{ConfigOrigin, Environment, FoundConfigFile};
     use onecall_core::{ServerName, ToolAnnotations, ToolName};
     use proptest::prelude::*;
     use serde_json::json;
@@ -58,9 +66,13 @@ mod tests {
 
     /// The policy of a configuration of ptc-mcp that blocks this name.
     fn blocked_by_ptc_mcp(name: &str) -> ToolPolicy {
-        let (path, origin) = ("config.yaml".into(), Origin::Named("PTC_MCP_CONFIG"));
+        let (path, origin) = ("config.yaml".into(), ConfigOrigin::Named("PTC_MCP_CONFIG"));
         let bytes = json!({ "servers": [], "tools": { "block": [name] } }).to_string().into_bytes();
-        Found { path, bytes, origin }.parse(&Environment::new(&|_| None)).unwrap().config.tools
+        FoundConfigFile { path, bytes, origin }
+            .parse(&Environment::new(&|_| None))
+            .unwrap()
+            .config
+            .tools
     }
 
     proptest! {
@@ -90,10 +102,12 @@ mod tests {
             let plain = natural_name(&ServerName::new("s"), &ToolName::new(chosen.get(&names).as_str()));
             let block = ToolPolicy::Block(vec![pattern(&plain)]);
             let allow = ToolPolicy::Allow(vec![pattern(&plain)]);
+            let ask = AskPolicy { patterns: vec![pattern(&plain)], hints: Vec::new() };
             let later = catalog(&[names, more].concat());
             for spec in later.tools() {
                 let is_it = natural_name(&spec.server, &spec.tool) == plain;
                 prop_assert_eq!(permits(&block, spec), !is_it, "{:?}", spec.tool);
+                prop_assert_eq!(ask_rule(&ask, spec).is_some(), is_it, "{:?}", spec.tool);
                 let is_called_so = spec.callable.as_str() == plain;
                 prop_assert_eq!(permits(&allow, spec), is_called_so, "{:?}", spec.tool);
             }

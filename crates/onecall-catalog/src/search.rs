@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use onecall_core::ToolSpec;
 
+use crate::stems::{stems, words};
 use crate::synonyms;
-use crate::tokens::{stems, words};
 use crate::vocabulary::{Term, Vocabulary};
 
 /// The searched fields of a tool. `weight` is the weight of a word in the field; `length_share`
@@ -22,7 +22,7 @@ const FIELDS: [Field; 4] = [
 
 /// The largest number of occurrences of a word in one field that count, so that repeating a word
 /// has little effect.
-const OCCURRENCES: u8 = 2;
+const MAX_OCCURRENCES: u8 = 2;
 
 /// How fast further occurrences lose weight, the usual `k1` of BM25.
 const SATURATION: f32 = 1.2;
@@ -61,7 +61,7 @@ struct Posting {
 
 impl SearchIndex {
     pub(crate) fn build(tools: &[Arc<ToolSpec>]) -> Self {
-        let mut counts = Counts::default();
+        let mut counts = TermCounts::default();
         for (position, tool) in (0_u32..).zip(tools) {
             counts.add(position, tool);
         }
@@ -93,17 +93,17 @@ impl SearchIndex {
         // Every callable name has this prefix, so it carries no information.
         let query = query.strip_prefix("mcp__").unwrap_or(query);
         let all: Vec<&str> = words(start_of(query, QUERY_CHARS)).collect();
-        let mut telling: Vec<&str> =
-            all.iter().copied().filter(|word| !synonyms::is_empty(word)).collect();
-        if telling.is_empty() {
-            telling = all;
+        let mut meaningful: Vec<&str> =
+            all.iter().copied().filter(|word| !synonyms::is_stop_word(word)).collect();
+        if meaningful.is_empty() {
+            meaningful = all;
         }
-        let telling: Vec<Vec<String>> = telling.into_iter().map(stems).collect();
+        let meaningful: Vec<Vec<String>> = meaningful.into_iter().map(stems).collect();
         let mut terms: Vec<(Term, f32)> = Vec::new();
-        for stems in &telling {
+        for stems in &meaningful {
             let known: Vec<_> = stems.iter().filter_map(|stem| self.vocabulary.get(stem)).collect();
             let found: Vec<_> = if known.is_empty() && !self.has_synonym(stems) {
-                let guesses = stems.iter().flat_map(|stem| self.vocabulary.resembling(stem));
+                let guesses = stems.iter().flat_map(|stem| self.vocabulary.similar_terms(stem));
                 guesses.map(|term| (term, GUESS_WEIGHT)).collect()
             } else {
                 known.into_iter().map(|term| (term, 1.0)).collect()
@@ -111,15 +111,16 @@ impl SearchIndex {
             add(&mut terms, found);
         }
         // Synonyms are added last, so that the words of the query keep their own weight.
-        for stem in telling.iter().flatten() {
-            let synonyms = synonyms::alike(stem).iter().filter_map(|it| self.vocabulary.get(it));
+        for stem in meaningful.iter().flatten() {
+            let synonyms =
+                synonyms::synonyms_of(stem).iter().filter_map(|it| self.vocabulary.get(it));
             add(&mut terms, synonyms.map(|term| (term, SYNONYM_WEIGHT)).collect());
         }
         terms
     }
 
     fn has_synonym(&self, stems: &[String]) -> bool {
-        let mut synonyms = stems.iter().flat_map(|stem| synonyms::alike(stem));
+        let mut synonyms = stems.iter().flat_map(|stem| synonyms::synonyms_of(stem));
         synonyms.any(|synonym| self.vocabulary.get(synonym).is_some())
     }
 
@@ -149,7 +150,7 @@ fn add(terms: &mut Vec<(Term, f32)>, found: Vec<(Term, f32)>) {
 
 /// The number of occurrences of each term in each field of each tool.
 #[derive(Default)]
-struct Counts {
+struct TermCounts {
     /// The terms of each word seen so far, because text repeats its words.
     words: HashMap<Box<str>, Box<[Term]>>,
     terms: HashMap<String, Term>,
@@ -159,7 +160,7 @@ struct Counts {
     lengths: Vec<[f32; FIELDS.len()]>,
 }
 
-impl Counts {
+impl TermCounts {
     fn add(&mut self, position: u32, tool: &ToolSpec) {
         self.lengths.push([0.0; FIELDS.len()]);
         let description = tool.description.as_deref().unwrap_or_default();
@@ -198,7 +199,7 @@ impl Counts {
                 let count = occurrences.last_mut().and_then(|(_, counts)| counts.get_mut(field));
                 let length = self.lengths.last_mut().and_then(|lengths| lengths.get_mut(field));
                 if let (Some(count), Some(length)) = (count, length) {
-                    *count = (*count + 1).min(OCCURRENCES);
+                    *count = (*count + 1).min(MAX_OCCURRENCES);
                     *length += 1.0;
                 }
             }

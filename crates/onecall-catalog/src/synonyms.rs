@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::tokens::stems;
+use crate::stems::stems;
 
 /// The groups of synonyms, one per line.
-const MEANINGS: &[&str] = &[
+const SYNONYM_GROUPS: &[&str] = &[
     "folder directory",
     "create make new open add insert",
     "delete remove erase drop destroy",
@@ -36,27 +36,27 @@ const MEANINGS: &[&str] = &[
 ];
 
 /// Words of questions that do not describe a tool.
-const EMPTY: &str = "a an and are as at be by can do for from how i in is it me my of on or our \
+const STOP_WORDS: &str = "a an and are as at be by can do for from how i in is it me my of on or our \
                      please s so that the there this to us was we what where which with you your";
 
-static ALIKE: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
-    let mut alike = HashMap::<String, Vec<String>>::new();
-    for meaning in MEANINGS {
-        let members: Vec<String> = meaning.split(' ').flat_map(stems).collect();
+static SYNONYMS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+    let mut synonyms = HashMap::<String, Vec<String>>::new();
+    for group in SYNONYM_GROUPS {
+        let members: Vec<String> = group.split(' ').flat_map(stems).collect();
         for member in &members {
             let others = members.iter().filter(|other| *other != member).cloned();
-            alike.entry(member.clone()).or_default().extend(others);
+            synonyms.entry(member.clone()).or_default().extend(others);
         }
     }
-    alike
+    synonyms
 });
 
 /// The synonyms of a stem.
-pub(crate) fn alike(stem: &str) -> &'static [String] {
-    ALIKE.get(stem).map(Vec::as_slice).unwrap_or_default()
+pub(crate) fn synonyms_of(stem: &str) -> &'static [String] {
+    SYNONYMS.get(stem).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Whether a word has no meaning for a search.
-pub(crate) fn is_empty(word: &str) -> bool {
-    EMPTY.split_ascii_whitespace().any(|empty| empty.eq_ignore_ascii_case(word))
+pub(crate) fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.split_ascii_whitespace().any(|stop_word| stop_word.eq_ignore_ascii_case(word))
 }

@@ -33,14 +33,14 @@ impl TextResult {
 
     /// Searches a type for strings. `followed` contains the references that were followed, so that
     /// each is followed once.
-    fn in_type(of: &Type, types: &Types, followed: &mut HashSet<usize>) -> Self {
-        match of {
+    fn in_type(value_type: &Type, types: &Types, followed: &mut HashSet<usize>) -> Self {
+        match value_type {
             Type::Any => Self::Undeclared,
             Type::Text => Self::Declared,
             Type::Literals(values) if values.iter().any(Value::is_string) => Self::Declared,
-            Type::Union { of, whole } => {
-                let mut result = if *whole { Self::Never } else { Self::Undeclared };
-                for it in of {
+            Type::Union { alternatives, is_complete } => {
+                let mut result = if *is_complete { Self::Never } else { Self::Undeclared };
+                for it in alternatives {
                     match Self::in_type(it, types, followed) {
                         Self::Declared => return Self::Declared,
                         Self::Undeclared => result = Self::Undeclared,
@@ -52,7 +52,7 @@ impl TextResult {
             Type::Reference(number) => match types.targets.get(*number) {
                 None => Self::Undeclared,
                 Some(target) if followed.insert(*number) => {
-                    Self::in_type(&target.of, types, followed)
+                    Self::in_type(&target.value_type, types, followed)
                 }
                 Some(_) => Self::Never,
             },

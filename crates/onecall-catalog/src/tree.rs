@@ -7,7 +7,7 @@ use onecall_core::{ServerName, ToolSpec};
 
 use crate::comment::lines;
 use crate::naming::name_prefix;
-use crate::observed::{Observed, as_observed};
+use crate::observed::{ObservedOutput, observation_note};
 use crate::{python_signature_with, typescript_signature_with};
 
 /// The prefix of every callable name.
@@ -28,7 +28,7 @@ impl ToolFile {
 
     /// The file name extension.
     #[must_use]
-    pub fn ending(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Python => ".pyi",
             Self::TypeScript => ".ts",
@@ -37,13 +37,13 @@ impl ToolFile {
 
     /// The text of a tool's file, with its observed result type if the server declares none.
     #[must_use]
-    pub fn text(self, spec: &ToolSpec, observed: Option<&Observed>) -> String {
+    pub fn text(self, spec: &ToolSpec, observed: Option<&ObservedOutput>) -> String {
         let (mark, signature) = match self {
             Self::Python => ("#", python_signature_with(spec, observed)),
             Self::TypeScript => ("//", typescript_signature_with(spec, observed)),
         };
         let call = signature.strip_prefix("await ").unwrap_or(&signature);
-        let remark = observed.map(|it| format!("  {mark} {}", as_observed(it.samples)));
+        let remark = observed.map(|it| format!("  {mark} {}", observation_note(it.samples)));
         let (call, remark) = match remark.as_deref().and_then(|it| call.strip_suffix(it)) {
             Some(call) => (call, remark.unwrap_or_default()),
             None => (call, String::new()),
@@ -75,14 +75,14 @@ pub fn server_folder(server: &ServerName) -> String {
 /// The folder of a tool and the name of its files without extension. `None` if its callable name
 /// does not have the usual form.
 #[must_use]
-pub fn tool_place(spec: &ToolSpec) -> Option<(String, &str)> {
+pub fn tool_file_location(spec: &ToolSpec) -> Option<(String, &str)> {
     let stem = spec.callable.as_str().strip_prefix(&name_prefix(&spec.server))?;
     Some((server_folder(&spec.server), stem))
 }
 
 /// The callable name of the tool at a path.
 #[must_use]
-pub fn name_at(folder: &str, stem: &str) -> String {
+pub fn callable_name_at(folder: &str, stem: &str) -> String {
     format!("{PREFIX}{folder}__{stem}")
 }
 
@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn a_place_is_a_name_taken_apart() {
         let spec = spec("my-data", "list.orders", json!({}));
-        assert_eq!(tool_place(&spec), Some(("my_data".to_owned(), "list_orders")));
-        assert_eq!(name_at("my_data", "list_orders"), spec.callable.as_str());
+        assert_eq!(tool_file_location(&spec), Some(("my_data".to_owned(), "list_orders")));
+        assert_eq!(callable_name_at("my_data", "list_orders"), spec.callable.as_str());
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_file_says_what_results_looked_like() {
         let spec = spec("s", "t", json!({}));
-        let observed = Observed { schema: json!({ "type": "integer" }), samples: 3 };
+        let observed = ObservedOutput { schema: json!({ "type": "integer" }), samples: 3 };
         let last = |file: ToolFile| {
             let text = file.text(&spec, Some(&observed));
             text.lines().last().map(str::to_owned)

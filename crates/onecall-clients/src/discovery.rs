@@ -7,37 +7,37 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::client::Client;
+use crate::client_entry;
 use crate::edit::{self, EditError};
 use crate::file::{FileError, TextFile};
-use crate::place::{Host, Place, Scope};
-use crate::reading;
+use crate::location::{ClientFileLocation, Scope, UserEnvironment};
+use crate::section::{FileFormat, SectionShape, ServerSection};
 use crate::server::{Launch, Server};
-use crate::spot::{Format, Shape, Spot};
 
-/// A server and all places that contain it.
+/// A server and all locations that contain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DiscoveredServer {
     /// The server, with a unique name.
     pub server: Server,
-    /// The places that contain it.
-    pub origins: Vec<Origin>,
+    /// The locations that contain it.
+    pub origins: Vec<ServerOrigin>,
 }
 
-/// A place that contains a server.
+/// A location that contains a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Origin {
-    /// The client that the place belongs to.
+pub struct ServerOrigin {
+    /// The client that the location belongs to.
     pub client: Client,
-    /// Whether the place is shared by all users who work on the project.
+    /// Whether the location is shared by all users who work on the project.
     pub is_shared: bool,
     /// The path of the file.
     pub path: PathBuf,
 }
 
-impl Origin {
-    fn of(place: &Place) -> Self {
-        let is_shared = place.scope == Scope::Project;
-        Self { client: place.client, is_shared, path: place.path.clone() }
+impl ServerOrigin {
+    fn of(location: &ClientFileLocation) -> Self {
+        let is_shared = location.scope == Scope::Project;
+        Self { client: location.client, is_shared, path: location.path.clone() }
     }
 }
 
@@ -45,11 +45,11 @@ impl Origin {
 #[derive(Debug, Default)]
 pub struct Discovery {
     /// The servers, without duplicates.
-    pub found: Vec<Found>,
+    pub servers: Vec<DiscoveredServer>,
     /// Files and entries that could not be read or used, one line each with the reason.
     pub problems: Vec<String>,
     /// Entries that would start onecall itself.
-    pub own: Vec<(Server, Origin)>,
+    pub own_entries: Vec<(Server, ServerOrigin)>,
     /// The files that were read.
     pub files: BTreeSet<PathBuf>,
 }
@@ -57,18 +57,24 @@ pub struct Discovery {
 impl Discovery {
     /// Searches the files of these clients.
     #[must_use]
-    pub fn of_clients(host: &Host<'_>, clients: &[Client], executable: Option<&str>) -> Self {
+    pub fn of_clients(
+        user: &UserEnvironment<'_>,
+        clients: &[Client],
+        executable: Option<&str>,
+    ) -> Self {
         let mut discovery = Self::default();
-        // Some clients have servers in several places of one large file, which is parsed once.
+        // Some clients have servers in several locations of one large file, which is parsed once.
         let mut documents = BTreeMap::new();
-        for place in clients.iter().flat_map(|client| host.places(*client)) {
-            for path in files_of(&place) {
-                let place = Place { path: path.clone(), ..place.clone() };
+        for location in clients.iter().flat_map(|client| user.locations(*client)) {
+            for path in files_at(&location) {
+                let location = ClientFileLocation { path: path.clone(), ..location.clone() };
                 let read = documents
                     .entry(path)
-                    .or_insert_with_key(|path| read_document(path, &place.spot));
+                    .or_insert_with_key(|path| read_document(path, &location.section));
                 match read {
-                    Ok(Some(document)) => discovery.add(document, &place, host, executable),
+                    Ok(Some(document)) => {
+                        discovery.add_document(document, &location, user, executable)
+                    }
                     Ok(None) => {}
                     Err(error) => {
                         let problem = error.to_string();
@@ -87,59 +93,71 @@ impl Discovery {
         &mut self,
         path: &Path,
         client: Option<Client>,
-        host: &Host<'_>,
+        user: &UserEnvironment<'_>,
         executable: Option<&str>,
     ) {
-        let before = self.found.len() + self.own.len() + self.problems.len();
+        let before = self.servers.len() + self.own_entries.len() + self.problems.len();
         let read = TextFile::read(path).map_err(DocumentError::from).and_then(|file| {
             if !file.exists() {
                 return Err(DocumentError::Missing { path: path.to_owned() });
             }
-            let format = format_of(path, file.text());
-            let spot = Spot::new(format, &[], Shape::Mapping);
-            Ok((format, parsed(path, file.text(), &spot)?))
+            let format = guess_format(path, file.text());
+            let section = ServerSection::new(format, &[], SectionShape::Mapping);
+            Ok((format, parse_document(path, file.text(), &section)?))
         });
         let (format, document) = match read {
             Ok(read) => read,
             Err(error) => return self.problems.push(error.to_string()),
         };
-        for keys in ways_to_servers(&document) {
+        for keys in server_key_paths(&document) {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-            let client = client.unwrap_or_else(|| client_of(path, &keys, format));
-            let spot = Spot::new(format, &keys, Shape::Mapping);
-            let place = Place { client, scope: Scope::User, path: path.to_path_buf(), spot };
-            self.add(&document, &place, host, executable);
+            let client = client.unwrap_or_else(|| guess_client(path, &keys, format));
+            let section = ServerSection::new(format, &keys, SectionShape::Mapping);
+            let location = ClientFileLocation {
+                client,
+                scope: Scope::User,
+                path: path.to_path_buf(),
+                section,
+            };
+            self.add_document(&document, &location, user, executable);
         }
-        if self.found.len() + self.own.len() + self.problems.len() == before
+        if self.servers.len() + self.own_entries.len() + self.problems.len() == before
             && !self.files.contains(path)
         {
             self.problems.push(format!("'{}' has no MCP servers in it", path.display()));
         }
     }
 
-    fn add(&mut self, document: &Value, place: &Place, host: &Host<'_>, executable: Option<&str>) {
-        self.files.insert(place.path.clone());
-        let entries = edit::entries(document, &place.spot);
+    fn add_document(
+        &mut self,
+        document: &Value,
+        location: &ClientFileLocation,
+        user: &UserEnvironment<'_>,
+        executable: Option<&str>,
+    ) {
+        self.files.insert(location.path.clone());
+        let entries = edit::entries(document, &location.section);
         for (name, entry) in entries {
-            match reading::server(place.client, &host.project, name, entry) {
+            match client_entry::read_server(location.client, &user.project, name, entry) {
                 Err(why) => self.problems.push(format!(
                     "server '{name}' in '{}' is left out: {why}",
-                    place.path.display()
+                    location.path.display()
                 )),
                 Ok(server) if server.is_onecall(executable) => {
-                    self.own.push((server, Origin::of(place)));
+                    self.own_entries.push((server, ServerOrigin::of(location)));
                 }
                 Ok(mut server) => {
-                    server.run_in(place, host);
-                    self.put(server, place);
+                    server.set_working_directory(location, user);
+                    self.add_server(server, location);
                 }
             }
         }
     }
 
-    fn put(&mut self, mut server: Server, place: &Place) {
-        let origin = Origin::of(place);
-        if let Some(same) = self.found.iter_mut().find(|known| known.server.leads_to_same(&server))
+    fn add_server(&mut self, mut server: Server, location: &ClientFileLocation) {
+        let origin = ServerOrigin::of(location);
+        if let Some(same) =
+            self.servers.iter_mut().find(|known| known.server.is_same_server(&server))
         {
             same.server.disabled &= server.disabled;
             if !same.origins.contains(&origin) {
@@ -147,8 +165,8 @@ impl Discovery {
             }
             return;
         }
-        server.name = self.free_name(&server.name, place.client);
-        self.found.push(Found { server, origins: vec![origin] });
+        server.name = self.free_name(&server.name, location.client);
+        self.servers.push(DiscoveredServer { server, origins: vec![origin] });
     }
 
     /// The name, or a similar one if another server has it.
@@ -157,7 +175,7 @@ impl Discovery {
             // This name is reserved for local tools.
             name != "local"
                 && !name.trim().is_empty()
-                && !self.found.iter().any(|known| known.server.name == *name)
+                && !self.servers.iter().any(|known| known.server.name == *name)
         };
         let name = if name.trim().is_empty() { "server" } else { name.trim() };
         let candidates = [name.to_owned(), format!("{name}-{}", client.id())];
@@ -169,10 +187,10 @@ impl Discovery {
 impl Server {
     /// Sets the working directory of a project's server. It is started in the project, which
     /// matters if its command or an argument is a relative path.
-    fn run_in(&mut self, place: &Place, host: &Host<'_>) {
-        let project = match place.spot.keys.as_slice() {
+    fn set_working_directory(&mut self, location: &ClientFileLocation, user: &UserEnvironment<'_>) {
+        let project = match location.section.keys.as_slice() {
             [projects, project, _] if projects == "projects" => project,
-            _ if place.scope == Scope::Project => &host.project,
+            _ if location.scope == Scope::Project => &user.project,
             _ => return,
         };
         let Launch::Command { command, args, cwd, .. } = &mut self.launch else { return };
@@ -191,13 +209,15 @@ impl Server {
 
 /// All values in a text that look like secrets of its servers, the longest first.
 #[must_use]
-pub fn secrets_in(text: &str, format: Format) -> Vec<String> {
+pub fn secrets_in(text: &str, format: FileFormat) -> Vec<String> {
     let Ok(document) = edit::read(text, format) else { return Vec::new() };
     let mut secrets = BTreeSet::new();
-    for keys in ways_to_servers(&document) {
-        let spot = Spot { format, keys, shape: Shape::Mapping };
-        for (name, entry) in edit::entries(&document, &spot) {
-            let Ok(server) = reading::server(Client::ClaudeCode, "", name, entry) else { continue };
+    for keys in server_key_paths(&document) {
+        let section = ServerSection { format, keys, shape: SectionShape::Mapping };
+        for (name, entry) in edit::entries(&document, &section) {
+            let Ok(server) = client_entry::read_server(Client::ClaudeCode, "", name, entry) else {
+                continue;
+            };
             for secret in server.secrets() {
                 secrets.insert(server.secret_value(&secret).to_owned());
             }
@@ -208,19 +228,19 @@ pub fn secrets_in(text: &str, format: Format) -> Vec<String> {
     secrets
 }
 
-/// The file of a place, or all files in its folder.
-fn files_of(place: &Place) -> Vec<PathBuf> {
-    let text = place.path.to_string_lossy();
+/// The file of a location, or all files in its folder.
+fn files_at(location: &ClientFileLocation) -> Vec<PathBuf> {
+    let text = location.path.to_string_lossy();
     if !text.ends_with(['/', '\\']) {
-        return vec![place.path.clone()];
+        return vec![location.path.clone()];
     }
-    let Ok(folder) = std::fs::read_dir(&place.path) else { return Vec::new() };
-    let is_one = |path: &PathBuf| {
+    let Ok(folder) = std::fs::read_dir(&location.path) else { return Vec::new() };
+    let is_client_file = |path: &PathBuf| {
         let ending = path.extension().and_then(|ending| ending.to_str());
         matches!(ending, Some("yaml" | "yml" | "json"))
     };
     let mut files: Vec<_> =
-        folder.filter_map(|entry| Some(entry.ok()?.path())).filter(is_one).collect();
+        folder.filter_map(|entry| Some(entry.ok()?.path())).filter(is_client_file).collect();
     files.sort();
     files
 }
@@ -236,36 +256,40 @@ enum DocumentError {
     Syntax { path: PathBuf, error: EditError },
 }
 
-fn read_document(path: &Path, spot: &Spot) -> Result<Option<Value>, DocumentError> {
+fn read_document(path: &Path, section: &ServerSection) -> Result<Option<Value>, DocumentError> {
     let file = TextFile::read(path)?;
     if !file.exists() {
         return Ok(None);
     }
     let is_json = path.extension().is_some_and(|ending| ending == "json");
-    let format = if is_json { Format::Json } else { spot.format };
-    parsed(path, file.text(), &Spot { format, ..spot.clone() }).map(Some)
+    let format = if is_json { FileFormat::Json } else { section.format };
+    parse_document(path, file.text(), &ServerSection { format, ..section.clone() }).map(Some)
 }
 
-fn parsed(path: &Path, text: &str, spot: &Spot) -> Result<Value, DocumentError> {
+fn parse_document(
+    path: &Path,
+    text: &str,
+    section: &ServerSection,
+) -> Result<Value, DocumentError> {
     let path = path.to_owned();
-    edit::read(text, spot.format).map_err(|error| DocumentError::Syntax { path, error })
+    edit::read(text, section.format).map_err(|error| DocumentError::Syntax { path, error })
 }
 
-fn format_of(path: &Path, text: &str) -> Format {
+fn guess_format(path: &Path, text: &str) -> FileFormat {
     match path.extension().and_then(|ending| ending.to_str()) {
-        Some("toml") => Format::Toml,
-        Some("yaml" | "yml") => Format::Yaml,
-        Some("json" | "jsonc") => Format::Json,
+        Some("toml") => FileFormat::Toml,
+        Some("yaml" | "yml") => FileFormat::Yaml,
+        Some("json" | "jsonc") => FileFormat::Json,
         _ if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/']) => {
-            Format::Json
+            FileFormat::Json
         }
-        _ if edit::read(text, Format::Toml).is_ok() => Format::Toml,
-        _ => Format::Yaml,
+        _ if edit::read(text, FileFormat::Toml).is_ok() => FileFormat::Toml,
+        _ => FileFormat::Yaml,
     }
 }
 
-/// The key paths in this document at which some client has servers.
-fn ways_to_servers(document: &Value) -> Vec<Vec<String>> {
+/// The key paths in this document that lead to the servers of some client.
+fn server_key_paths(document: &Value) -> Vec<Vec<String>> {
     let known: [&[&str]; 5] = [
         &["mcpServers"],
         &["servers"],
@@ -274,18 +298,19 @@ fn ways_to_servers(document: &Value) -> Vec<Vec<String>> {
         &["mcp_servers"],
     ];
     let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
-    let mut ways: Vec<_> = known.into_iter().map(owned).collect();
+    let mut key_paths: Vec<_> = known.into_iter().map(owned).collect();
     if let Some(Value::Object(projects)) = document.get("projects") {
-        ways.extend(projects.keys().map(|project| owned(&["projects", project, "mcpServers"])));
+        key_paths
+            .extend(projects.keys().map(|project| owned(&["projects", project, "mcpServers"])));
     }
-    let leads =
+    let exists =
         |keys: &Vec<String>| keys.iter().try_fold(document, |value, key| value.get(key)).is_some();
-    ways.retain(leads);
-    ways
+    key_paths.retain(exists);
+    key_paths
 }
 
 /// The client that a file belongs to, by its path or else by its keys and format.
-fn client_of(path: &Path, keys: &[&str], format: Format) -> Client {
+fn guess_client(path: &Path, keys: &[&str], format: FileFormat) -> Client {
     let path = path.to_string_lossy().replace('\\', "/");
     let by_name = [
         (".gemini/", Client::Gemini),
@@ -300,8 +325,8 @@ fn client_of(path: &Path, keys: &[&str], format: Format) -> Client {
     match (keys, format) {
         (["context_servers"], _) => Client::Zed,
         (["mcp_servers"], _) => Client::Codex,
-        (["servers"], Format::Json) | (["mcp", "servers"], _) => Client::VsCode,
-        (["mcpServers"], Format::Yaml) => Client::Continue,
+        (["servers"], FileFormat::Json) | (["mcp", "servers"], _) => Client::VsCode,
+        (["mcpServers"], FileFormat::Yaml) => Client::Continue,
         _ => Client::ClaudeCode,
     }
 }

@@ -15,10 +15,10 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Error)]
 pub enum FileError {
     /// The system reported an error.
-    #[error("cannot {what} '{path}': {reason}", path = path.display())]
+    #[error("cannot {operation} '{path}': {reason}", path = path.display())]
     System {
         /// The operation that failed.
-        what: &'static str,
+        operation: &'static str,
         /// The path of the file.
         path: PathBuf,
         /// The error of the system.
@@ -52,13 +52,13 @@ pub enum FileError {
     },
     /// The file has hard links, and replacing it would separate them.
     #[error("'{path}' has several names (hard links), which would no longer be one file after a change; edit it by hand", path = path.display())]
-    SeveralNames {
+    HardLinked {
         /// The file.
         path: PathBuf,
     },
     /// Another process has changed the file since it was read.
     #[error("another program has just changed '{path}', so onecall did not change it; try again", path = path.display())]
-    ChangedMeanwhile {
+    ChangedSinceRead {
         /// The file.
         path: PathBuf,
     },
@@ -66,7 +66,7 @@ pub enum FileError {
 
 /// Who may read a newly created file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readers {
+pub enum ReadableBy {
     /// Only its owner.
     Owner,
     /// All users that the owner's umask permits.
@@ -98,9 +98,9 @@ impl TextFile {
                     false => Ok(Self { target: path.clone(), path, text: None }),
                 };
             }
-            Err(reason) => return Err(FileError::System { what: "read", path, reason }),
+            Err(reason) => return Err(FileError::System { operation: "read", path, reason }),
         };
-        let bytes = read_bytes(&target).map_err(|error| error.renamed(&path))?;
+        let bytes = read_bytes(&target).map_err(|error| error.with_path(&path))?;
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self { path, target, text: Some(text) }),
             Err(error) => {
@@ -149,13 +149,13 @@ impl TextFile {
     /// If the copy cannot be written.
     pub fn back_up(&self) -> Result<Option<PathBuf>, FileError> {
         let Some(text) = &self.text else { return Ok(None) };
-        let stamp = Timestamp::now().in_file_names();
-        for turn in 0.. {
-            let suffix = if turn == 0 { String::new() } else { format!("-{turn}") };
+        let stamp = Timestamp::now().for_file_name();
+        for attempt in 0.. {
+            let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
             let mut name = self.target.clone().into_os_string();
             name.push(format!(".onecall-backup-{stamp}{suffix}"));
             let backup = PathBuf::from(name);
-            let written = private_file(&backup).and_then(|mut file| {
+            let written = create_private_file(&backup).and_then(|mut file| {
                 file.write_all(text.as_bytes())?;
                 if let Ok(metadata) = fs::metadata(&self.target) {
                     file.set_permissions(metadata.permissions())?;
@@ -164,27 +164,27 @@ impl TextFile {
             });
             match written {
                 Ok(()) => return Ok(Some(backup)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && turn < 100 => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
                 Err(reason) => {
-                    return Err(FileError::System { what: "write", path: backup, reason });
+                    return Err(FileError::System { operation: "write", path: backup, reason });
                 }
             }
         }
         Ok(None)
     }
 
-    /// Replaces the content. `readers` applies to a new file; existing permissions are kept.
+    /// Replaces the content. `readable_by` applies to a new file; existing permissions are kept.
     ///
     /// # Errors
     /// If the file cannot be written or has changed since it was read.
-    pub fn replace(&self, text: &str, readers: Readers) -> Result<(), FileError> {
-        let failed = |what: &'static str| {
+    pub fn replace(&self, text: &str, readable_by: ReadableBy) -> Result<(), FileError> {
+        let failed = |operation: &'static str| {
             let path = self.path.clone();
-            move |reason| FileError::System { what, path, reason }
+            move |reason| FileError::System { operation, path, reason }
         };
         let folder = self.target.parent().unwrap_or(Path::new("."));
         let metadata = match self.text {
-            Some(_) => Some(self.replaceable()?),
+            Some(_) => Some(self.check_replaceable()?),
             None => {
                 fs::create_dir_all(folder).map_err(failed("make the folder of"))?;
                 None
@@ -193,13 +193,14 @@ impl TextFile {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".onecall-");
         #[cfg(unix)]
-        if readers == Readers::Everybody {
+        if readable_by == ReadableBy::Everybody {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         }
         let mut new = builder.tempfile_in(folder).map_err(failed("write beside"))?;
         new.write_all(text.as_bytes()).map_err(failed("write"))?;
         if let Some(metadata) = &metadata {
-            keep_rights(new.as_file(), metadata).map_err(failed("keep the rights and owner of"))?;
+            keep_permissions_and_owner(new.as_file(), metadata)
+                .map_err(failed("keep the rights and owner of"))?;
         }
         new.as_file().sync_all().map_err(failed("write"))?;
         self.check_unchanged()?;
@@ -208,7 +209,7 @@ impl TextFile {
             None => new.persist_noclobber(&self.target).map(drop).map_err(|error| error.error),
         }
         .map_err(|reason| match reason.kind() {
-            io::ErrorKind::AlreadyExists => FileError::ChangedMeanwhile { path: self.path.clone() },
+            io::ErrorKind::AlreadyExists => FileError::ChangedSinceRead { path: self.path.clone() },
             _ => failed("replace")(reason),
         })
     }
@@ -220,38 +221,39 @@ impl TextFile {
     pub fn delete(&self) -> Result<(), FileError> {
         self.check_unchanged()?;
         fs::remove_file(&self.path).map_err(|reason| FileError::System {
-            what: "remove",
+            operation: "remove",
             path: self.path.clone(),
             reason,
         })
     }
 
-    fn replaceable(&self) -> Result<Metadata, FileError> {
-        let failed = |reason| FileError::System { what: "write", path: self.path.clone(), reason };
+    fn check_replaceable(&self) -> Result<Metadata, FileError> {
+        let failed =
+            |reason| FileError::System { operation: "write", path: self.path.clone(), reason };
         // A file that is not writable must not be replaced either.
         let file = OpenOptions::new().write(true).open(&self.target).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         #[cfg(unix)]
         if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
-            return Err(FileError::SeveralNames { path: self.path.clone() });
+            return Err(FileError::HardLinked { path: self.path.clone() });
         }
         Ok(metadata)
     }
 
     fn check_unchanged(&self) -> Result<(), FileError> {
-        let now = Self::read(&self.path)?;
-        match now.text == self.text && now.target == self.target {
+        let current = Self::read(&self.path)?;
+        match current.text == self.text && current.target == self.target {
             true => Ok(()),
-            false => Err(FileError::ChangedMeanwhile { path: self.path.clone() }),
+            false => Err(FileError::ChangedSinceRead { path: self.path.clone() }),
         }
     }
 }
 
 impl FileError {
-    fn renamed(self, path: &Path) -> Self {
+    fn with_path(self, path: &Path) -> Self {
         let path = path.to_path_buf();
         match self {
-            Self::System { what, reason, .. } => Self::System { what, path, reason },
+            Self::System { operation, reason, .. } => Self::System { operation, path, reason },
             Self::TooLarge { .. } => Self::TooLarge { path },
             Self::NotAFile { .. } => Self::NotAFile { path },
             other => other,
@@ -260,7 +262,7 @@ impl FileError {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    let failed = |reason| FileError::System { what: "read", path: path.to_path_buf(), reason };
+    let failed = |reason| FileError::System { operation: "read", path: path.to_path_buf(), reason };
     // Opening a pipe would block until another process writes to it.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(FileError::NotAFile { path: path.to_path_buf() });
@@ -275,7 +277,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     }
 }
 
-fn private_file(path: &Path) -> io::Result<File> {
+fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -283,7 +285,7 @@ fn private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-fn keep_rights(file: &File, metadata: &Metadata) -> io::Result<()> {
+fn keep_permissions_and_owner(file: &File, metadata: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

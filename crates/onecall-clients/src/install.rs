@@ -3,18 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
-use crate::edit::{self, Comments, Content, EditError, Trace};
-use crate::place::Place;
-use crate::reading;
-use crate::record::{Entered, Moved, Record, hash};
+use crate::client_entry;
+use crate::edit::{self, CommentHandling, EditError, EntryContent, InsertionTrace};
+use crate::location::ClientFileLocation;
+use crate::record::{InsertedEntry, InstallRecord, RemovedEntry, hash};
+use crate::section::{FileFormat, SectionShape};
 use crate::server::Server;
-use crate::spot::{Format, Shape};
 
 /// The name of onecall's entry in clients' files.
 const NAME: &str = "onecall";
 
 /// The entry to install in a client's file, and the servers that it replaces there.
-pub struct Request<'r> {
+pub struct InstallRequest<'r> {
     /// The program to start.
     pub command: &'r str,
     /// The arguments of the program.
@@ -32,14 +32,14 @@ pub struct Request<'r> {
 
 /// A changed text.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct InstallChange {
     /// The new text.
     pub text: String,
     /// The record of the change.
-    pub record: Record,
+    pub record: InstallRecord,
 }
 
-impl Request<'_> {
+impl InstallRequest<'_> {
     /// The entry in the form that this client uses.
     #[must_use]
     pub fn entry(&self, client: Client) -> Map<String, Value> {
@@ -67,90 +67,91 @@ impl Request<'_> {
     }
 }
 
-/// Adds onecall to the text of a file. The entry is inserted at the first of the file's places if
-/// `is_home`; bridged servers are removed from all of them. Returns `None` if nothing has to
+/// Adds onecall to the text of a file. The entry is inserted at the first of the file's locations if
+/// `inserts_entry`; bridged servers are removed from all of them. Returns `None` if nothing has to
 /// change.
 ///
 /// # Errors
 /// If the text cannot be parsed or edited.
 pub fn install(
     text: &str,
-    places: &[Place],
-    is_home: bool,
-    request: &Request<'_>,
-    before: Option<&Record>,
-) -> Result<Option<Change>, EditError> {
-    let Some(home) = places.first() else { return Ok(None) };
+    locations: &[ClientFileLocation],
+    inserts_entry: bool,
+    request: &InstallRequest<'_>,
+    before: Option<&InstallRecord>,
+) -> Result<Option<InstallChange>, EditError> {
+    let Some(target) = locations.first() else { return Ok(None) };
     let mut record = before.cloned().unwrap_or_default();
     let mut edited = text.to_owned();
-    if is_home {
-        edited = enter(text, home, &request.entry(home.client), &mut record)?;
+    if inserts_entry {
+        edited = insert_entry(text, target, &request.entry(target.client), &mut record)?;
     }
-    for place in places {
-        let document = edit::read(&edited, place.spot.format)?;
-        let bridged: Vec<String> = edit::entries(&document, &place.spot)
+    for location in locations {
+        let document = edit::read(&edited, location.section.format)?;
+        let bridged: Vec<String> = edit::entries(&document, &location.section)
             .into_iter()
-            .filter(|(name, entry)| is_bridged(place.client, name, entry, request))
+            .filter(|(name, entry)| is_bridged(location.client, name, entry, request))
             .map(|(name, _)| name.to_owned())
             .collect();
         for name in bridged {
-            let trace = Trace::none(&place.spot);
-            let (without, taken) =
-                edit::remove(&edited, &place.spot, &name, &trace, Comments::Take)?;
+            let trace = InsertionTrace::none(&location.section);
+            let (without, removed) =
+                edit::remove(&edited, &location.section, &name, &trace, CommentHandling::Remove)?;
             edited = without;
-            record.moved.retain(|moved| moved.name != name || moved.spot != place.spot);
-            record.moved.push(Moved { spot: place.spot.clone(), name, text: taken });
+            record.moved.retain(|moved| moved.name != name || moved.spot != location.section);
+            record.moved.push(RemovedEntry { spot: location.section.clone(), name, text: removed });
         }
     }
     if edited == text {
         return Ok(None);
     }
     record.after = hash(&edited);
-    Ok(Some(Change { text: edited, record }))
+    Ok(Some(InstallChange { text: edited, record }))
 }
 
-fn enter(
+fn insert_entry(
     text: &str,
-    place: &Place,
+    location: &ClientFileLocation,
     entry: &Map<String, Value>,
-    record: &mut Record,
+    record: &mut InstallRecord,
 ) -> Result<String, EditError> {
-    let spot = &place.spot;
-    let started = match text.trim().is_empty() && spot.shape == Shape::List {
+    let section = &location.section;
+    let started = match text.trim().is_empty() && section.shape == SectionShape::List {
         // A file of Continue must name its schema.
         true => "name: onecall\nversion: 0.0.1\nschema: v1\n".to_owned(),
         false => text.to_owned(),
     };
-    let document = edit::read(&started, spot.format)?;
-    let entries = edit::entries(&document, spot);
-    let mut known = Trace::none(spot);
+    let document = edit::read(&started, section.format)?;
+    let entries = edit::entries(&document, section);
+    let mut known = InsertionTrace::none(section);
     let mut body = started.clone();
     let mut entry = entry.clone();
     if let Some((_, found)) = entries.iter().find(|(name, _)| *name == NAME) {
-        let is_ours = reading::server(place.client, "", NAME, found)
+        let is_ours = client_entry::read_server(location.client, "", NAME, found)
             .is_ok_and(|server| server.is_onecall(entry.get("command").and_then(Value::as_str)));
         if !is_ours {
-            return Err(EditError::Taken { name: NAME.to_owned() });
+            return Err(EditError::NameTaken { name: NAME.to_owned() });
         }
-        if has(found, &entry) {
+        if contains_fields(found, &entry) {
             return Ok(text.to_owned());
         }
-        if let Some(entered) = record.entry.as_ref().filter(|entered| entered.spot == *spot) {
-            known = entered.trace.clone();
+        if let Some(inserted) = record.entry.as_ref().filter(|inserted| inserted.spot == *section) {
+            known = inserted.trace.clone();
         }
-        keep_additions(&mut entry, found, spot.shape);
-        body = edit::remove(&started, spot, NAME, &known, Comments::Leave)?.0;
+        keep_user_fields(&mut entry, found, section.shape);
+        body = edit::remove(&started, section, NAME, &known, CommentHandling::Keep)?.0;
     }
-    let (edited, trace) = edit::insert(&body, spot, NAME, &Content::Entry(entry, Vec::new()))?;
-    record.entry = Some(Entered { spot: spot.clone(), trace });
+    let (edited, trace) =
+        edit::insert(&body, section, NAME, &EntryContent::Entry(entry, Vec::new()))?;
+    record.entry = Some(InsertedEntry { spot: section.clone(), trace });
     Ok(edited)
 }
 
 /// Copies fields that the user has added to the existing entry, such as variables, to the new one.
-fn keep_additions(entry: &mut Map<String, Value>, found: &Value, shape: Shape) {
+fn keep_user_fields(entry: &mut Map<String, Value>, found: &Value, shape: SectionShape) {
     for (key, value) in found.as_object().into_iter().flatten() {
         let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
-        let is_name = key == "name" && shape == Shape::List;
+        let is_name = key == "name" && shape == SectionShape::List;
         if !is_name && entry.get(key).is_none_or(is_empty) {
             entry.insert(key.clone(), value.clone());
         }
@@ -158,7 +159,7 @@ fn keep_additions(entry: &mut Map<String, Value>, found: &Value, shape: Shape) {
 }
 
 /// Whether an entry contains all these values; further fields of the user are accepted.
-fn has(found: &Value, wanted: &Map<String, Value>) -> bool {
+fn contains_fields(found: &Value, wanted: &Map<String, Value>) -> bool {
     let is_default = |key: &str| matches!(key, "type" | "source" | "env");
     wanted.iter().all(|(key, value)| match found.get(key) {
         Some(found) => found == value,
@@ -173,35 +174,36 @@ fn has(found: &Value, wanted: &Map<String, Value>) -> bool {
 /// If the text cannot be parsed or edited.
 pub fn uninstall(
     text: &str,
-    places: &[Place],
-    record: Option<&Record>,
+    locations: &[ClientFileLocation],
+    record: Option<&InstallRecord>,
 ) -> Result<Option<String>, EditError> {
     let mut edited = text.to_owned();
-    for place in places {
-        let spot = &place.spot;
-        let document = edit::read(&edited, spot.format)?;
-        let ours: Vec<String> = edit::entries(&document, spot)
+    for location in locations {
+        let section = &location.section;
+        let document = edit::read(&edited, section.format)?;
+        let ours: Vec<String> = edit::entries(&document, section)
             .into_iter()
             .filter(|(name, entry)| {
-                let server = reading::server(place.client, "", name, entry);
+                let server = client_entry::read_server(location.client, "", name, entry);
                 server.is_ok_and(|server| server.is_onecall(None))
                     || *name == NAME && record.is_some_and(|record| record.entry.is_some())
             })
             .map(|(name, _)| name.to_owned())
             .collect();
-        let entered = record.and_then(|record| record.entry.as_ref());
-        let trace = entered.filter(|entered| entered.spot == *spot).map(|entered| &entered.trace);
-        let none = Trace::none(spot);
+        let inserted = record.and_then(|record| record.entry.as_ref());
+        let trace =
+            inserted.filter(|inserted| inserted.spot == *section).map(|inserted| &inserted.trace);
+        let none = InsertionTrace::none(section);
         for name in ours {
             let trace = trace.filter(|_| name == NAME).unwrap_or(&none);
-            edited = edit::remove(&edited, spot, &name, trace, Comments::Leave)?.0;
+            edited = edit::remove(&edited, section, &name, trace, CommentHandling::Keep)?.0;
         }
         let moved = record.map(|record| record.moved.as_slice()).unwrap_or_default();
-        for Moved { name, text, .. } in moved.iter().filter(|moved| moved.spot == *spot) {
-            match edit::insert(&edited, spot, name, &Content::Verbatim(text.clone())) {
+        for RemovedEntry { name, text, .. } in moved.iter().filter(|moved| moved.spot == *section) {
+            match edit::insert(&edited, section, name, &EntryContent::Verbatim(text.clone())) {
                 Ok((with, _)) => edited = with,
                 // The user has already restored an entry with this name.
-                Err(EditError::Taken { .. }) => {}
+                Err(EditError::NameTaken { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -209,14 +211,14 @@ pub fn uninstall(
     Ok((edited != text).then_some(edited))
 }
 
-fn is_bridged(client: Client, name: &str, entry: &Value, request: &Request<'_>) -> bool {
-    reading::server(client, request.project, name, entry)
-        .is_ok_and(|server| request.bridged.iter().any(|known| known.leads_to_same(&server)))
+fn is_bridged(client: Client, name: &str, entry: &Value, request: &InstallRequest<'_>) -> bool {
+    client_entry::read_server(client, request.project, name, entry)
+        .is_ok_and(|server| request.bridged.iter().any(|known| known.is_same_server(&server)))
 }
 
 /// Whether a file that onecall created contains only what onecall wrote.
 #[must_use]
-pub fn is_left_empty(text: &str, format: Format) -> bool {
+pub fn has_only_onecall_content(text: &str, format: FileFormat) -> bool {
     edit::read(text, format).is_ok_and(|document| {
         let keys = ["name", "version", "schema"];
         let is_ours = |(key, value): (&String, &Value)| match value {

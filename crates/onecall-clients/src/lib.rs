@@ -3,27 +3,29 @@
 //! functions that need no file work on text.
 
 mod client;
+mod client_entry;
 mod discovery;
 pub mod edit;
 mod file;
 mod install;
-mod own;
-mod place;
-mod reading;
+mod location;
+mod own_config;
 mod record;
 mod reference;
 mod secret;
+mod section;
 mod server;
-mod spot;
 
 pub use client::Client;
-pub use discovery::{Discovery, Found, Origin, secrets_in};
-pub use file::{FileError, Readers, TextFile};
-pub use install::{Change, Request, install, is_left_empty, uninstall};
-pub use own::{Switch, own_servers, own_spot, with_servers, with_switch, without_server};
-pub use place::{Host, Os, Place, Scope};
-pub use record::{Record, Records};
-pub use reference::{variable_name, variables};
+pub use discovery::{DiscoveredServer, Discovery, ServerOrigin, secrets_in};
+pub use file::{FileError, ReadableBy, TextFile};
+pub use install::{InstallChange, InstallRequest, has_only_onecall_content, install, uninstall};
+pub use location::{ClientFileLocation, Os, Scope, UserEnvironment};
+pub use own_config::{
+    Switch, own_config_section, own_config_servers, with_servers, with_switch, without_server,
+};
+pub use record::{InstallRecord, InstallRecords};
+pub use reference::{referenced_variables, variable_name};
 pub use secret::Secret;
-pub use server::{Launch, Remote, Server};
-pub use spot::{Format, Shape, Spot};
+pub use section::{FileFormat, SectionShape, ServerSection};
+pub use server::{HttpTransport, Launch, Server};

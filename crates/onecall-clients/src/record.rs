@@ -8,18 +8,18 @@ use onecall_config::{read_private_file, replace_private_file};
 use onecall_core::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::edit::Trace;
-use crate::spot::Spot;
+use crate::edit::InsertionTrace;
+use crate::section::ServerSection;
 
 /// The changes in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct InstallRecord {
     /// The entry that was inserted.
     #[serde(default)]
-    pub entry: Option<Entered>,
+    pub entry: Option<InsertedEntry>,
     /// The entries that were removed for it.
     #[serde(default)]
-    pub moved: Vec<Moved>,
+    pub moved: Vec<RemovedEntry>,
     /// Whether the file did not exist before.
     #[serde(default)]
     pub created: bool,
@@ -33,18 +33,18 @@ pub struct Record {
 
 /// An entry that was inserted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entered {
-    /// The spot of the entry.
-    pub spot: Spot,
+pub struct InsertedEntry {
+    /// The section of the entry.
+    pub spot: ServerSection,
     /// What else the insertion changed.
-    pub trace: Trace,
+    pub trace: InsertionTrace,
 }
 
 /// An entry that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
-    /// The spot of the entry.
-    pub spot: Spot,
+pub struct RemovedEntry {
+    /// The section of the entry.
+    pub spot: ServerSection,
     /// The name of the entry.
     pub name: String,
     /// The text of the entry as it was written.
@@ -54,23 +54,23 @@ pub struct Moved {
 /// The records of all changed files. Removed entries may contain secrets, so only the owner can
 /// read the file with the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Records {
+pub struct InstallRecords {
     #[serde(default)]
-    files: BTreeMap<PathBuf, Record>,
+    files: BTreeMap<PathBuf, InstallRecord>,
 }
 
-impl Records {
+impl InstallRecords {
     /// Reads the records in a state directory. A damaged file counts as empty, because an entry can
     /// be removed without its record.
     #[must_use]
     pub fn read(state: &Path) -> Self {
-        let bytes = read_private_file(&file_in(state)).unwrap_or_default();
+        let bytes = read_private_file(&records_file(state)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
     /// The record of a file.
     #[must_use]
-    pub fn of(&self, path: &Path) -> Option<&Record> {
+    pub fn get(&self, path: &Path) -> Option<&InstallRecord> {
         self.files.get(path)
     }
 
@@ -78,20 +78,20 @@ impl Records {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write(state: &Path, path: &Path, record: Option<Record>) -> io::Result<()> {
+    pub fn write(state: &Path, path: &Path, record: Option<InstallRecord>) -> io::Result<()> {
         let mut records = Self::read(state);
         match record {
             Some(record) => _ = records.files.insert(path.to_path_buf(), record),
             None => _ = records.files.remove(path),
         }
-        replace_private_file(&file_in(state), &records)
+        replace_private_file(&records_file(state), &records)
     }
 }
 
-impl Record {
+impl InstallRecord {
     /// Whether the file is unchanged since onecall wrote it.
     #[must_use]
-    pub fn is_of(&self, text: &str) -> bool {
+    pub fn matches_text(&self, text: &str) -> bool {
         self.after == hash(text)
     }
 }
@@ -100,6 +100,6 @@ pub(crate) fn hash(text: &str) -> String {
     Digest::of(text).to_string()
 }
 
-fn file_in(state: &Path) -> PathBuf {
+fn records_file(state: &Path) -> PathBuf {
     state.join("onecall").join("installed.json")
 }

@@ -4,7 +4,7 @@
 use crate::client::Client;
 
 /// The context in which the references of a client's file are translated.
-pub(crate) struct Dialect<'d> {
+pub(crate) struct ReferenceTranslator<'d> {
     pub(crate) client: Client,
     /// The folder of the project that the file belongs to.
     pub(crate) project: &'d str,
@@ -15,7 +15,7 @@ pub(crate) struct Dialect<'d> {
 /// A dollar sign in a form that onecall does not read as the beginning of a reference.
 const DOLLAR: &str = "${DOLLAR:-$}";
 
-impl Dialect<'_> {
+impl ReferenceTranslator<'_> {
     /// Translates every reference in `text`; hints for the user are added to `notes`.
     pub(crate) fn translate(&self, text: &str, notes: &mut Vec<String>) -> String {
         let mut translated = String::with_capacity(text.len());
@@ -23,7 +23,7 @@ impl Dialect<'_> {
         while let Some(at) = rest.find('$') {
             let (before, reference) = rest.split_at(at);
             translated.push_str(before);
-            let (written, length) = self.reference(reference, notes);
+            let (written, length) = self.translate_reference(reference, notes);
             translated.push_str(&written);
             rest = reference.get(length..).unwrap_or_default();
         }
@@ -32,7 +32,7 @@ impl Dialect<'_> {
     }
 
     /// Translates the reference at the beginning of `text`, and returns its length.
-    fn reference(&self, text: &str, notes: &mut Vec<String>) -> (String, usize) {
+    fn translate_reference(&self, text: &str, notes: &mut Vec<String>) -> (String, usize) {
         if let Some(inner) = text.strip_prefix("${{")
             && let Some((inner, _)) = inner.split_once("}}")
         {
@@ -45,7 +45,7 @@ impl Dialect<'_> {
             let Some((inner, _)) = inner.split_once('}') else {
                 return (DOLLAR.to_owned(), 1);
             };
-            return (self.braced(inner, notes), inner.len() + 3);
+            return (self.translate_braced(inner, notes), inner.len() + 3);
         }
         let name: String = text.chars().skip(1).take_while(|c| is_name_part(*c)).collect();
         let is_name = name.starts_with(|first: char| !first.is_ascii_digit());
@@ -56,7 +56,7 @@ impl Dialect<'_> {
         ("$".to_owned(), 1)
     }
 
-    fn braced(&self, inner: &str, notes: &mut Vec<String>) -> String {
+    fn translate_braced(&self, inner: &str, notes: &mut Vec<String>) -> String {
         let (kind, name) = inner.split_once(':').unwrap_or(("", inner));
         let expands = matches!(self.client, Client::ClaudeCode | Client::Gemini);
         match (kind, name) {
@@ -99,7 +99,7 @@ impl Dialect<'_> {
 
 /// The variables without a default that a text of onecall's configuration refers to.
 #[must_use]
-pub fn variables(text: &str) -> Vec<&str> {
+pub fn referenced_variables(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("${") {
@@ -138,9 +138,9 @@ mod tests {
 
     fn translated(client: Client, text: &str) -> (String, usize) {
         let own = ["OWN".to_owned()];
-        let dialect = Dialect { client, project: "/work/shop", own_variables: &own };
+        let translator = ReferenceTranslator { client, project: "/work/shop", own_variables: &own };
         let mut notes = Vec::new();
-        let text = dialect.translate(text, &mut notes);
+        let text = translator.translate(text, &mut notes);
         (text, notes.len())
     }
 
@@ -169,6 +169,6 @@ mod tests {
 
     #[test]
     fn what_must_be_set() {
-        assert_eq!(variables("${A}x${B:-c}${A}${C_1} ${ }"), ["A", "C_1"]);
+        assert_eq!(referenced_variables("${A}x${B:-c}${A}${C_1} ${ }"), ["A", "C_1"]);
     }
 }

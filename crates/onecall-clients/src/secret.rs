@@ -9,10 +9,10 @@ use crate::server::{Launch, Server};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
     /// The location of the secret for people, such as `GITHUB_TOKEN in env`.
-    pub place: String,
+    pub location: String,
     /// The suggested name of a variable for it.
     pub variable: String,
-    /// The index of its text in [`Server::texts`]; `range` is its position in the text.
+    /// The index of its text in [`Server::string_values`]; `range` is its position in the text.
     text: usize,
     range: Range<usize>,
 }
@@ -21,7 +21,7 @@ impl Server {
     /// All values of the server that look like secrets.
     #[must_use]
     pub fn secrets(&self) -> Vec<Secret> {
-        let mut finder = Finder { server: &self.name, found: Vec::new() };
+        let mut finder = SecretFinder { server: &self.name, found: Vec::new() };
         match &self.launch {
             Launch::Command { args, env, .. } => {
                 for (index, argument) in args.iter().enumerate() {
@@ -45,13 +45,13 @@ impl Server {
     /// The text of a secret.
     #[must_use]
     pub fn secret_value(&self, secret: &Secret) -> &str {
-        let text = self.texts().nth(secret.text).unwrap_or_default();
+        let text = self.string_values().nth(secret.text).unwrap_or_default();
         text.get(secret.range.clone()).unwrap_or_default()
     }
 
     /// Replaces each secret by a reference to its variable.
-    pub fn refer_to(&mut self, secrets: &[Secret]) {
-        for (index, text) in self.texts_mut().enumerate() {
+    pub fn replace_secrets(&mut self, secrets: &[Secret]) {
+        for (index, text) in self.string_values_mut().enumerate() {
             let mut inside: Vec<&Secret> =
                 secrets.iter().filter(|secret| secret.text == index).collect();
             inside.sort_by_key(|secret| std::cmp::Reverse(secret.range.start));
@@ -64,26 +64,26 @@ impl Server {
     }
 }
 
-struct Finder<'s> {
+struct SecretFinder<'s> {
     server: &'s str,
     found: Vec<Secret>,
 }
 
-impl Finder<'_> {
-    fn add(&mut self, text: usize, place: &str, variable: String, range: Range<usize>) {
-        self.found.push(Secret { place: place.to_owned(), variable, text, range });
+impl SecretFinder<'_> {
+    fn add(&mut self, text: usize, location: &str, variable: String, range: Range<usize>) {
+        self.found.push(Secret { location: location.to_owned(), variable, text, range });
     }
 
     fn variable(&mut self, text: usize, name: &str, value: &str) {
-        let place = format!("{name} in env");
+        let location = format!("{name} in env");
         if is_secret_name(name) && can_be_secret(value) || has_secret_shape(value) {
-            self.add(text, &place, variable_name(name), 0..value.len());
+            self.add(text, &location, variable_name(name), 0..value.len());
         } else {
-            self.address(text, &place, value, 0);
+            self.address(text, &location, value, 0);
         }
     }
 
-    fn header(&mut self, text: usize, place: &str, name: &str, value: &str, offset: usize) {
+    fn header(&mut self, text: usize, location: &str, name: &str, value: &str, offset: usize) {
         let credential = ["Bearer ", "Basic ", "Token ", "bearer ", "token "]
             .into_iter()
             .find(|scheme| value.starts_with(scheme))
@@ -92,41 +92,51 @@ impl Finder<'_> {
         if (is_secret_name(name) || credential > 0) && can_be_secret(rest) || has_secret_shape(rest)
         {
             let name = if credential > 0 { "token" } else { name };
-            self.add(text, place, self.named(name), offset + credential..offset + value.len());
+            self.add(
+                text,
+                location,
+                self.variable_for(name),
+                offset + credential..offset + value.len(),
+            );
         }
     }
 
     fn argument(&mut self, text: usize, before: &str, argument: &str) {
-        let place = format!("argument {text}");
+        let location = format!("argument {text}");
         let option = before.strip_prefix('-').map(|option| option.trim_start_matches('-'));
         if matches!(before, "--header" | "-H")
             && let Some((name, value)) = argument.split_once(':')
         {
             let offset = name.len() + 1 + value.len() - value.trim_start().len();
-            self.header(text, &place, name.trim(), value.trim_start(), offset);
+            self.header(text, &location, name.trim(), value.trim_start(), offset);
         } else if let Some((name, value)) = argument.split_once('=')
             && !name.contains("://")
         {
             let bare = name.trim_start_matches('-');
             if is_secret_name(bare) && can_be_secret(value) || has_secret_shape(value) {
-                self.add(text, &place, self.named(bare), name.len() + 1..argument.len());
+                self.add(text, &location, self.variable_for(bare), name.len() + 1..argument.len());
             } else {
-                self.address(text, &place, value, name.len() + 1);
+                self.address(text, &location, value, name.len() + 1);
             }
         } else if option.is_some_and(|option| !option.contains('=') && is_secret_name(option))
             && can_be_secret(argument)
             && !argument.starts_with('-')
         {
-            self.add(text, &place, self.named(option.unwrap_or_default()), 0..argument.len());
+            self.add(
+                text,
+                &location,
+                self.variable_for(option.unwrap_or_default()),
+                0..argument.len(),
+            );
         } else if has_secret_shape(argument) {
-            self.add(text, &place, self.named("secret"), 0..argument.len());
+            self.add(text, &location, self.variable_for("secret"), 0..argument.len());
         } else {
-            self.address(text, &place, argument, 0);
+            self.address(text, &location, argument, 0);
         }
     }
 
     /// Finds a password before the host, and secrets in the query.
-    fn address(&mut self, text: usize, place: &str, value: &str, offset: usize) {
+    fn address(&mut self, text: usize, location: &str, value: &str, offset: usize) {
         let Some((scheme, rest)) = value.split_once("://") else { return };
         let start = offset + scheme.len() + 3;
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -135,7 +145,7 @@ impl Finder<'_> {
             && can_be_secret(password)
         {
             let from = start + name.len() + 1;
-            self.add(text, place, self.named("password"), from..from + password.len());
+            self.add(text, location, self.variable_for("password"), from..from + password.len());
         }
         let Some((path, query)) = rest.split_once('?') else { return };
         let mut at = start + path.len() + 1;
@@ -144,14 +154,14 @@ impl Finder<'_> {
                 && (is_secret_name(name) && can_be_secret(value) || has_secret_shape(value))
             {
                 let from = at + name.len() + 1;
-                self.add(text, place, self.named(name), from..from + value.len());
+                self.add(text, location, self.variable_for(name), from..from + value.len());
             }
             at += part.len() + 1;
         }
     }
 
     /// A variable name that includes the server's name, for values whose own name is too general.
-    fn named(&self, name: &str) -> String {
+    fn variable_for(&self, name: &str) -> String {
         variable_name(&format!("{}_{name}", self.server))
     }
 }
@@ -255,7 +265,7 @@ fn is_random(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::Remote;
+    use crate::server::HttpTransport;
 
     fn command(args: &[&str], env: &[(&str, &str)]) -> Server {
         Server {
@@ -275,8 +285,8 @@ mod tests {
 
     fn referred(mut server: Server) -> Vec<String> {
         let secrets = server.secrets();
-        server.refer_to(&secrets);
-        server.texts().map(str::to_owned).collect()
+        server.replace_secrets(&secrets);
+        server.string_values().map(str::to_owned).collect()
     }
 
     #[test]
@@ -336,7 +346,7 @@ mod tests {
         let mut server = command(&[], &[]);
         server.launch = Launch::Remote {
             url: "https://x/mcp".into(),
-            transport: Remote::Auto,
+            transport: HttpTransport::Auto,
             headers: vec![
                 ("Authorization".into(), "Bearer abcdef".into()),
                 ("X-Api-Key".into(), "abcdef".into()),

@@ -38,7 +38,7 @@ pub enum Launch {
         /// The address.
         url: String,
         /// The HTTP transport.
-        transport: Remote,
+        transport: HttpTransport,
         /// The headers of every request.
         headers: Vec<(String, String)>,
     },
@@ -46,7 +46,7 @@ pub enum Launch {
 
 /// The HTTP transport of a remote server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remote {
+pub enum HttpTransport {
     /// The transport is not specified.
     Auto,
     /// Streamable HTTP.
@@ -68,7 +68,7 @@ impl Server {
                     put("args", json!(args));
                 }
                 if !env.is_empty() {
-                    put("env", mapping(env));
+                    put("env", json_object(env));
                 }
                 if let Some(cwd) = cwd {
                     put("cwd", json!(cwd));
@@ -77,12 +77,12 @@ impl Server {
             Launch::Remote { url, transport, headers } => {
                 put("url", json!(url));
                 match transport {
-                    Remote::Auto => {}
-                    Remote::Http => put("transport", json!("http")),
-                    Remote::Sse => put("transport", json!("sse")),
+                    HttpTransport::Auto => {}
+                    HttpTransport::Http => put("transport", json!("http")),
+                    HttpTransport::Sse => put("transport", json!("sse")),
                 }
                 if !headers.is_empty() {
-                    put("headers", mapping(headers));
+                    put("headers", json_object(headers));
                 }
             }
         }
@@ -111,7 +111,7 @@ impl Server {
     /// Whether both entries mean the same server. A reference to a variable matches any value,
     /// because it may have that value.
     #[must_use]
-    pub fn leads_to_same(&self, other: &Self) -> bool {
+    pub fn is_same_server(&self, other: &Self) -> bool {
         match (&self.launch, &other.launch) {
             (
                 Launch::Command { command, args, env, .. },
@@ -121,22 +121,22 @@ impl Server {
             ) => {
                 command == other_command
                     && args.len() == other_args.len()
-                    && args.iter().zip(other_args).all(|(one, other)| can_be_same(one, other))
-                    && have_same(env, other_env, |one, other| one == other)
+                    && args.iter().zip(other_args).all(|(one, other)| may_be_equal(one, other))
+                    && have_equal_pairs(env, other_env, |one, other| one == other)
             }
             (
                 Launch::Remote { url, headers, .. },
                 Launch::Remote { url: other_url, headers: other_headers, .. },
             ) => {
-                can_be_same(url, other_url)
-                    && have_same(headers, other_headers, str::eq_ignore_ascii_case)
+                may_be_equal(url, other_url)
+                    && have_equal_pairs(headers, other_headers, str::eq_ignore_ascii_case)
             }
             _ => false,
         }
     }
 
     /// All values that can contain references to variables.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
+    pub fn string_values(&self) -> impl Iterator<Item = &str> {
         let (first, list, pairs) = match &self.launch {
             Launch::Command { command, args, env, .. } => (command, args.as_slice(), env),
             Launch::Remote { url, headers, .. } => (url, [].as_slice(), headers),
@@ -146,7 +146,7 @@ impl Server {
     }
 
     /// All values that can contain references to variables, for modification.
-    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+    pub fn string_values_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let (first, list, pairs) = match &mut self.launch {
             Launch::Command { command, args, env, .. } => (command, args.as_mut_slice(), env),
             Launch::Remote { url, headers, .. } => (url, [].as_mut_slice(), headers),
@@ -156,22 +156,22 @@ impl Server {
     }
 }
 
-fn mapping(pairs: &[(String, String)]) -> Value {
+fn json_object(pairs: &[(String, String)]) -> Value {
     pairs.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>().into()
 }
 
-fn can_be_same(one: &str, other: &str) -> bool {
+fn may_be_equal(one: &str, other: &str) -> bool {
     one == other || one.contains("${") || other.contains("${")
 }
 
-fn have_same(
+fn have_equal_pairs(
     one: &[(String, String)],
     other: &[(String, String)],
-    is_name: fn(&str, &str) -> bool,
+    is_same_name: fn(&str, &str) -> bool,
 ) -> bool {
     one.len() == other.len()
         && one.iter().all(|(name, value)| {
-            let found = other.iter().find(|(known, _)| is_name(name, known));
-            found.is_some_and(|(_, known)| can_be_same(value, known))
+            let found = other.iter().find(|(known, _)| is_same_name(name, known));
+            found.is_some_and(|(_, known)| may_be_equal(value, known))
         })
 }

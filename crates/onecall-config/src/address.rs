@@ -19,7 +19,7 @@ pub(crate) fn http_url(text: &str) -> Option<Url> {
 }
 
 /// Whether the host of an address is this machine, as far as its text shows.
-pub(crate) fn is_here(url: &Url) -> bool {
+pub(crate) fn is_loopback_url(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -38,7 +38,7 @@ pub fn destination(text: &str) -> Option<(String, u16)> {
     let authority = rest.split(['/', '?', '#', '\\']).next()?;
     let (host, port) = host_and_port(authority)?;
     let port = port.or_else(|| url.port_or_known_default())?;
-    let is_dialled = url.host().map(bare) == Some(host.clone());
+    let is_dialled = url.host().map(bare_host) == Some(host.clone());
     (is_dialled && url.port_or_known_default() == Some(port)).then_some((host, port))
 }
 
@@ -58,7 +58,7 @@ pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
         Some(port) => Some(number(port)?),
         None => None,
     };
-    Some((exact(host)?, port))
+    Some((parse_exact_host(host)?, port))
 }
 
 /// Parses a host: a name, an IPv4 address, or an IPv6 address with or without brackets. It is
@@ -67,11 +67,11 @@ pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
 pub fn host(text: &str) -> Option<String> {
     match text.parse::<Ipv6Addr>() {
         Ok(address) => Some(address.to_string()),
-        Err(_) => exact(text),
+        Err(_) => parse_exact_host(text),
     }
 }
 
-fn exact(text: &str) -> Option<String> {
+fn parse_exact_host(text: &str) -> Option<String> {
     let host = Host::parse(text).ok()?;
     let is_exact = match &host {
         Host::Domain(name) => {
@@ -82,10 +82,10 @@ fn exact(text: &str) -> Option<String> {
         // Different spellings of an IPv6 address mean the same address.
         Host::Ipv6(_) => true,
     };
-    is_exact.then(|| bare(host))
+    is_exact.then(|| bare_host(host))
 }
 
-fn bare<S: AsRef<str>>(host: Host<S>) -> String {
+fn bare_host<S: AsRef<str>>(host: Host<S>) -> String {
     match host {
         Host::Domain(name) => name.as_ref().to_ascii_lowercase(),
         Host::Ipv4(address) => address.to_string(),
@@ -150,7 +150,7 @@ mod tests {
         fn a_destination_is_what_the_parser_dials(text in "https?://[a-zA-Z0-9@:./\\\\\\[\\]%?#\t-]{0,20}") {
             if let Some((host, port)) = destination(&text) {
                 let url = Url::parse(&text).unwrap();
-                assert_eq!(url.host().map(bare), Some(host));
+                assert_eq!(url.host().map(bare_host), Some(host));
                 assert_eq!(url.port_or_known_default(), Some(port));
                 assert!(url.username().is_empty() && url.password().is_none());
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Problem;
-use crate::outline::Aliases;
+use crate::yaml_limits::Aliases;
 use crate::{json, merge, yaml};
 
 /// The deepest nesting that is accepted. No valid configuration is deeper, and it makes recursion
@@ -153,7 +153,7 @@ impl Node {
 /// # Errors
 /// The first problem and its position.
 pub fn read(text: &str, is_named_json: bool) -> Result<Node, Problem> {
-    read_with(text, is_named_json, Aliases::Refused)
+    read_with(text, is_named_json, Aliases::Rejected)
 }
 
 /// Parses `text` like [`read`], and replaces YAML's aliases (`*name`) and merge keys (`<<`) by what
@@ -184,7 +184,7 @@ pub(crate) fn too_deep(at: Position) -> Problem {
         .with_help("a configuration needs five levels; check the brackets and the indentation")
 }
 
-pub(crate) fn given_twice(key: &str, first_line: usize, second: Position) -> Problem {
+pub(crate) fn duplicate_key_problem(key: &str, first_line: usize, second: Position) -> Problem {
     Problem::new(
         second,
         format!("key '{key}' is given twice, on line {first_line} and on line {}", second.line),

@@ -11,10 +11,10 @@ use onecall_core::{Secret, ServerName};
 use crate::address::http_url;
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
-use crate::expand::{Environment, Expand, expand_path};
+use crate::expand::{Environment, ExpandFn, expand_path};
 use crate::local_tools::LocalTool;
 use crate::locate::Directories;
-use crate::model::{OAuth, RemoteTransport, StdioTransport, Transport};
+use crate::model::{OAuthConfig, RemoteTransport, StdioTransport, Transport};
 use crate::oauth;
 use crate::pin::pin_file;
 use crate::reader::{self, Entry, Section};
@@ -25,20 +25,20 @@ pub(crate) struct EntryReader<'n> {
     pub(crate) at: Position,
     pub(crate) section: Section<'n>,
     pub(crate) environment: &'n Environment<'n>,
-    pub(crate) expand: Expand,
+    pub(crate) expand: ExpandFn,
     /// The gateway's environment variables that every entry with a command gets.
     pub(crate) inherited: &'n [String],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TransportKind {
     Stdio,
     Auto,
     Http,
     Sse,
 }
 
-impl Kind {
+impl TransportKind {
     fn parse(text: &str) -> Option<Self> {
         match text {
             "stdio" => Some(Self::Stdio),
@@ -132,7 +132,10 @@ impl<'n> EntryReader<'n> {
         let directory =
             Directories::from_environment(&|name| self.environment.variable(name)).pins();
         if directory.is_none() {
-            let message = format!("{} needs a place to remember tools in", self.what("pin"));
+            let message = format!(
+                "{} needs your state directory, where onecall remembers pinned tools",
+                self.what("pin")
+            );
             let at = self.section.get("pin").map_or(self.at, |node| node.at);
             report.add(Problem::new(at, message).with_help("set HOME or XDG_STATE_HOME"));
         }
@@ -158,8 +161,8 @@ impl<'n> EntryReader<'n> {
     pub(crate) fn transport(&self, report: &mut Report) -> Option<Transport> {
         let kind = self.kind(report)?;
         let (foreign, home): (&[&str], _) = match kind {
-            Kind::Stdio => (&["url", "headers", "oauth"], "http and sse servers"),
-            Kind::Auto | Kind::Http | Kind::Sse => {
+            TransportKind::Stdio => (&["url", "headers", "oauth"], "http and sse servers"),
+            TransportKind::Auto | TransportKind::Http | TransportKind::Sse => {
                 (&["command", "args", "env", "env_inherit", "cwd"], "stdio servers")
             }
         };
@@ -169,15 +172,15 @@ impl<'n> EntryReader<'n> {
             report.add(Problem::new(entry.at, message).with_help("remove it"));
         }
         match kind {
-            Kind::Stdio => self.stdio(report).map(Transport::Stdio),
-            Kind::Auto => self.remote(kind, report).map(Transport::Auto),
-            Kind::Http => self.remote(kind, report).map(Transport::Http),
-            Kind::Sse => self.remote(kind, report).map(Transport::Sse),
+            TransportKind::Stdio => self.stdio(report).map(Transport::Stdio),
+            TransportKind::Auto => self.remote(kind, report).map(Transport::Auto),
+            TransportKind::Http => self.remote(kind, report).map(Transport::Http),
+            TransportKind::Sse => self.remote(kind, report).map(Transport::Sse),
         }
     }
 
     /// The transport that the entry names, or else the one that its other keys imply.
-    fn kind(&self, report: &mut Report) -> Option<Kind> {
+    fn kind(&self, report: &mut Report) -> Option<TransportKind> {
         let command = self.section.entry("command");
         let url = self.section.entry("url");
         if let (Some(command), Some(url)) = (command, url) {
@@ -196,8 +199,8 @@ impl<'n> EntryReader<'n> {
                 None
             }
             Some(kind) => Some(kind),
-            None if command.is_some() => Some(Kind::Stdio),
-            None if url.is_some() => Some(Kind::Auto),
+            None if command.is_some() => Some(TransportKind::Stdio),
+            None if url.is_some() => Some(TransportKind::Auto),
             None => {
                 let message = format!("{} has neither a 'command' nor a 'url'", self.label);
                 report.add(Problem::new(self.at, message));
@@ -206,10 +209,10 @@ impl<'n> EntryReader<'n> {
         }
     }
 
-    fn explicit_kind(&self, key: &str, report: &mut Report) -> Option<Kind> {
+    fn explicit_kind(&self, key: &str, report: &mut Report) -> Option<TransportKind> {
         let node = self.section.get(key)?;
         let text = reader::text(node, &self.what(key), report)?;
-        let kind = Kind::parse(text);
+        let kind = TransportKind::parse(text);
         if kind.is_none() {
             let message =
                 format!("{} must be stdio, auto, http or sse, not '{text}'", self.what(key));
@@ -223,7 +226,7 @@ impl<'n> EntryReader<'n> {
     }
 
     fn stdio(&self, report: &mut Report) -> Option<StdioTransport> {
-        let command = self.required("command", Kind::Stdio, report).and_then(|node| {
+        let command = self.required("command", TransportKind::Stdio, report).and_then(|node| {
             let what = self.what("command");
             let command = self.path(node, &what, report)?;
             reader::not_empty(node, &what, command, report)
@@ -243,13 +246,13 @@ impl<'n> EntryReader<'n> {
         let items = reader::list(node, &what, report).unwrap_or_default();
         let each = format!("each of {what}");
         let mut argument = |item: &Node| {
-            let text = reader::written(item, &each, report)?;
+            let text = reader::scalar_text(item, &each, report)?;
             self.expanded(item, &what, text, report)
         };
         items.iter().filter_map(&mut argument).collect()
     }
 
-    fn remote(&self, kind: Kind, report: &mut Report) -> Option<RemoteTransport> {
+    fn remote(&self, kind: TransportKind, report: &mut Report) -> Option<RemoteTransport> {
         let url = self.required("url", kind, report).and_then(|node| {
             let what = self.what("url");
             let text = reader::text(node, &what, report)?;
@@ -266,7 +269,7 @@ impl<'n> EntryReader<'n> {
         let what = self.what("oauth");
         let oauth = match self.section.get("oauth").filter(|node| !node.is_null()) {
             Some(node) => oauth::read(node, &what, self.environment, report),
-            None => Some(OAuth::default()),
+            None => Some(OAuthConfig::default()),
         };
         let (url, read) = url?;
         let is_named = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
@@ -275,7 +278,7 @@ impl<'n> EntryReader<'n> {
         Some(RemoteTransport { url, headers, oauth })
     }
 
-    fn required(&self, key: &str, kind: Kind, report: &mut Report) -> Option<&'n Node> {
+    fn required(&self, key: &str, kind: TransportKind, report: &mut Report) -> Option<&'n Node> {
         let node = self.section.get(key);
         if node.is_none() {
             let message = format!("{} uses {} and needs a '{key}'", self.label, kind.name());
@@ -302,7 +305,7 @@ impl<'n> EntryReader<'n> {
                 continue;
             }
             let what = format!("'{}' in {what}", entry.key);
-            let Some(text) = reader::written(entry.value, &what, report) else { continue };
+            let Some(text) = reader::scalar_text(entry.value, &what, report) else { continue };
             let Some(value) = self.expanded(entry.value, &what, text, report) else { continue };
             if !is_value(&value) {
                 let message = format!("{what} holds a character that is not allowed");
@@ -319,12 +322,12 @@ impl<'n> EntryReader<'n> {
     fn path(&self, node: &Node, what: &str, report: &mut Report) -> Option<String> {
         let text = reader::text(node, what, report)?;
         let path = expand_path(text, self.environment, self.expand);
-        reader::expanded(node, what, path, report)
+        reader::check_expanded(node, what, path, report)
     }
 
     /// Expands the variables in a text of `node`.
     fn expanded(&self, node: &Node, what: &str, text: &str, report: &mut Report) -> Option<String> {
-        reader::expanded(node, what, (self.expand)(text, self.environment), report)
+        reader::check_expanded(node, what, (self.expand)(text, self.environment), report)
     }
 
     pub(crate) fn what(&self, key: &str) -> String {

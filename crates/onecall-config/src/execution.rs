@@ -1,6 +1,6 @@
 //! Reads the section `execution`: the limits of one program and of all programs together.
 
-use onecall_core::{Limits, TotalLimits};
+use onecall_core::{RunLimits, TotalLimits};
 
 use crate::document::Node;
 use crate::error::{Problem, Report};
@@ -14,9 +14,9 @@ pub(crate) const MAX_OUTPUT_BYTES: u64 = 100 * MEBIBYTE;
 /// The largest call limit that a configuration may set.
 pub(crate) const MAX_TOOL_CALLS: u64 = 10_000_000;
 
-pub(crate) fn read_execution(node: &Node, report: &mut Report) -> Option<(Limits, TotalLimits)> {
+pub(crate) fn read_execution(node: &Node, report: &mut Report) -> Option<(RunLimits, TotalLimits)> {
     let section = Section::open(node, "execution", EXECUTION, report)?;
-    let (mut limits, mut totals) = (Limits::default(), TotalLimits::default());
+    let (mut limits, mut totals) = (RunLimits::default(), TotalLimits::default());
     let timeout = section.get("timeout_seconds");
     if let Some(timeout) =
         timeout.and_then(|node| reader::seconds(node, "'timeout_seconds' in execution", report))

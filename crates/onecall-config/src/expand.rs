@@ -14,13 +14,13 @@ use crate::secrets::Secrets;
 pub struct Environment<'e> {
     variables: &'e dyn Fn(&str) -> Option<String>,
     secrets: Option<&'e Secrets>,
-    missing: Missing,
+    missing: MissingValue,
 }
 
 /// The handling of a reference to a name without a value.
 #[derive(Clone, Copy)]
-enum Missing {
-    IsAnError,
+enum MissingValue {
+    IsError,
     IsEmpty,
 }
 
@@ -28,7 +28,7 @@ impl<'e> Environment<'e> {
     /// An environment without secrets; `variables` looks up an environment variable.
     #[must_use]
     pub fn new(variables: &'e dyn Fn(&str) -> Option<String>) -> Self {
-        Self { variables, secrets: None, missing: Missing::IsAnError }
+        Self { variables, secrets: None, missing: MissingValue::IsError }
     }
 
     /// Adds secrets, for names that are not environment variables.
@@ -40,7 +40,7 @@ impl<'e> Environment<'e> {
     /// Makes a reference to an unset name expand to an empty text, so that the rest can be checked.
     #[must_use]
     pub fn with_missing_as_empty(self) -> Self {
-        Self { missing: Missing::IsEmpty, ..self }
+        Self { missing: MissingValue::IsEmpty, ..self }
     }
 
     /// Whether a reference to `name` has a value.
@@ -57,8 +57,8 @@ impl<'e> Environment<'e> {
     /// The value for a reference to `name`.
     fn referenced(&self, name: &str) -> Option<String> {
         self.known(name).or_else(|| match self.missing {
-            Missing::IsAnError => None,
-            Missing::IsEmpty => Some(String::new()),
+            MissingValue::IsError => None,
+            MissingValue::IsEmpty => Some(String::new()),
         })
     }
 
@@ -92,7 +92,7 @@ impl ExpandError {
             }
             Self::Missing(name) => {
                 format!(
-                    "keep it with `onecall secrets set {name}`, set it before starting onecall, or \
+                    "store it with `onecall secrets set {name}`, set it before starting onecall, or \
                      write ${{{name}:-default}}"
                 )
             }
@@ -143,7 +143,7 @@ pub(crate) fn expand_known(
 }
 
 /// The unset variables that `text` refers to.
-pub(crate) fn unset<'t>(text: &'t str, environment: &Environment<'_>) -> Vec<&'t str> {
+pub(crate) fn unset_variables<'t>(text: &'t str, environment: &Environment<'_>) -> Vec<&'t str> {
     let mut names = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("${") {
@@ -157,13 +157,13 @@ pub(crate) fn unset<'t>(text: &'t str, environment: &Environment<'_>) -> Vec<&'t
 }
 
 /// A function that replaces the references in a text.
-pub(crate) type Expand = fn(&str, &Environment<'_>) -> Result<String, ExpandError>;
+pub(crate) type ExpandFn = fn(&str, &Environment<'_>) -> Result<String, ExpandError>;
 
 /// Expands a path with `expand`, and a leading `~/` to the home directory.
 pub(crate) fn expand_path(
     text: &str,
     environment: &Environment<'_>,
-    expand: Expand,
+    expand: ExpandFn,
 ) -> Result<String, ExpandError> {
     let Some(below_home) = text.strip_prefix("~/") else {
         return expand(text, environment);
@@ -267,7 +267,7 @@ mod tests {
         ];
         for (text, expected, missing) in rows {
             assert_eq!(expand_known(text, &variables()).as_deref(), Ok(expected), "{text}");
-            assert_eq!(unset(text, &variables()), missing, "{text}");
+            assert_eq!(unset_variables(text, &variables()), missing, "{text}");
         }
     }
 

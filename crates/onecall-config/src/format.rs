@@ -3,14 +3,14 @@
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem};
 use crate::expand::Environment;
-use crate::locate::{Found, Origin, PTC_MCP_NAME, PTC_MCP_VARIABLE};
+use crate::locate::{ConfigOrigin, FoundConfigFile, PTC_MCP_NAME, PTC_MCP_VARIABLE};
 use crate::model::Config;
 use crate::parse::read_bytes;
 use crate::ptc_mcp;
 
 /// The format of a configuration file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum ConfigFormat {
     /// The format of onecall: every problem is an error.
     #[default]
     Onecall,
@@ -20,11 +20,11 @@ pub enum Format {
 
 /// A parsed configuration file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedConfig {
     /// The configuration.
     pub config: Config,
     /// The format that the file is written in.
-    pub format: Format,
+    pub format: ConfigFormat,
     /// Problems that were ignored, one line each.
     pub warnings: Vec<String>,
     /// The servers that were left out because their entries are invalid, one line each with the
@@ -32,14 +32,14 @@ pub struct Parsed {
     pub skipped: Vec<String>,
 }
 
-impl Found {
+impl FoundConfigFile {
     /// Parses the content that the file had when it was chosen. The file is a ptc-mcp configuration
     /// if it was found by the rules of that server (by its variable, or by its name in the working
     /// directory) and has no key that only onecall has.
     ///
     /// # Errors
     /// All problems of the file.
-    pub fn parse(&self, environment: &Environment<'_>) -> Result<Parsed, ConfigErrors> {
+    pub fn parse(&self, environment: &Environment<'_>) -> Result<ParsedConfig, ConfigErrors> {
         if self.is_found_as_ptc_mcp()
             && let Some(document) = self.ptc_mcp_document()
         {
@@ -51,25 +51,25 @@ impl Found {
             None => errors,
         })?;
         let (warnings, skipped) = (Vec::new(), Vec::new());
-        Ok(Parsed { config, format: Format::Onecall, warnings, skipped })
+        Ok(ParsedConfig { config, format: ConfigFormat::Onecall, warnings, skipped })
     }
 
     /// The format in which the file is parsed.
     #[must_use]
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> ConfigFormat {
         match self.is_found_as_ptc_mcp() && self.ptc_mcp_document().is_some() {
-            true => Format::PtcMcp,
-            false => Format::Onecall,
+            true => ConfigFormat::PtcMcp,
+            false => ConfigFormat::Onecall,
         }
     }
 
     fn is_found_as_ptc_mcp(&self) -> bool {
         match self.origin {
-            Origin::Named(by) => by == PTC_MCP_VARIABLE,
-            Origin::WorkingDirectory => {
+            ConfigOrigin::Named(by) => by == PTC_MCP_VARIABLE,
+            ConfigOrigin::WorkingDirectory => {
                 self.path.file_name().is_some_and(|name| name == PTC_MCP_NAME)
             }
-            Origin::User => false,
+            ConfigOrigin::User => false,
         }
     }
 
@@ -84,18 +84,18 @@ impl Found {
         &self,
         document: Node,
         environment: &Environment<'_>,
-    ) -> Result<Parsed, ConfigErrors> {
-        let ptc_mcp::Reading { config, warnings, skipped } =
+    ) -> Result<ParsedConfig, ConfigErrors> {
+        let ptc_mcp::PtcMcpConfig { config, warnings, skipped } =
             ptc_mcp::read(document, environment, &self.path)?;
         let shown = |problem: &Problem| problem.in_one_line(&self.path);
         let warnings = warnings.iter().map(shown).collect();
         let skipped = skipped.iter().map(shown).collect();
-        Ok(Parsed { config, format: Format::PtcMcp, warnings, skipped })
+        Ok(ParsedConfig { config, format: ConfigFormat::PtcMcp, warnings, skipped })
     }
 
     /// The advice for a file that is invalid but would be valid for ptc-mcp.
     fn ptc_mcp_advice(&self, environment: &Environment<'_>) -> Option<String> {
-        let Origin::Named(by) = self.origin else { return None };
+        let ConfigOrigin::Named(by) = self.origin else { return None };
         let parsed = self.parse_ptc_mcp(self.ptc_mcp_document()?, environment).ok()?;
         let advice = || {
             format!(

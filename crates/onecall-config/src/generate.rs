@@ -1,6 +1,6 @@
 //! Reads the section `generate`: how generated files are grouped into folders.
 
-use onecall_core::{Category, ToolPattern};
+use onecall_core::{ToolCategory, ToolPattern};
 
 use crate::document::Node;
 use crate::error::{Problem, Report};
@@ -12,7 +12,7 @@ use crate::schema::GENERATE;
 pub struct GenerateConfig {
     /// Categories that override the ones derived from a tool's name and annotations; the first
     /// matching pattern applies.
-    pub categories: Vec<(ToolPattern, Category)>,
+    pub categories: Vec<(ToolPattern, ToolCategory)>,
 }
 
 pub(crate) fn read_generate(node: &Node, report: &mut Report) -> Option<GenerateConfig> {
@@ -25,7 +25,7 @@ pub(crate) fn read_generate(node: &Node, report: &mut Report) -> Option<Generate
         let what = format!("'{}' of 'categories' in generate", entry.key);
         match ToolPattern::parse(entry.key) {
             Ok(pattern) => {
-                let names = &Category::NAMES;
+                let names = &ToolCategory::NAMES;
                 let category = reader::choice(entry.value, &what, "a category", names, report);
                 categories.extend(category.map(|category| (pattern, category)));
             }

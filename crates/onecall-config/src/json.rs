@@ -11,12 +11,12 @@ use crate::error::Problem;
 
 pub(crate) fn read(text: &str) -> Result<Node, Problem> {
     let raw: &RawValue = serde_json::from_str(text)
-        .map_err(|error| syntax_problem(place_of(&error, text), &error))?;
-    let mut reader = Reader { text, offset: 0, at: Position::START };
+        .map_err(|error| syntax_problem(error_position(&error, text), &error))?;
+    let mut reader = JsonReader { text, offset: 0, at: Position::START };
     reader.node(raw, 0)
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     /// The last position. Values are visited in the order of the text, so each position is counted
     /// from the last one and not from the start.
@@ -24,7 +24,7 @@ struct Reader<'t> {
     at: Position,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> JsonReader<'t> {
     fn node(&mut self, raw: &'t RawValue, depth: usize) -> Result<Node, Problem> {
         let source = raw.get();
         let at = self.position_of(source);
@@ -98,7 +98,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 }
 
 /// Converts the position of a parser error, which counts bytes.
-fn place_of(error: &serde_json::Error, text: &str) -> Position {
+fn error_position(error: &serde_json::Error, text: &str) -> Position {
     let line = error.line().max(1);
     let content = text.split('\n').nth(line - 1).unwrap_or_default();
     let column = content.char_indices().take_while(|(byte, _)| *byte < error.column()).count();

@@ -3,6 +3,8 @@
 //! valid; all problems of a file are reported together, each with its line and a suggestion.
 
 pub mod address;
+mod allowed_hosts;
+mod approvals;
 mod cache;
 pub mod document;
 mod entry;
@@ -19,7 +21,6 @@ mod locate;
 mod merge;
 mod model;
 mod oauth;
-mod outline;
 mod overlap;
 mod ownership;
 mod parse;
@@ -27,7 +28,6 @@ mod path;
 mod pin;
 mod private_file;
 mod ptc_mcp;
-mod reach;
 mod reader;
 mod recursion;
 mod schema;
@@ -38,33 +38,35 @@ mod telemetry;
 mod trust;
 mod workspace;
 mod yaml;
+mod yaml_limits;
 
+pub use allowed_hosts::{AllowedHost, AllowedHostError};
+pub use approvals::{ApprovalSettings, Webhook};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use expand::Environment;
-pub use format::{Format, Parsed};
+pub use format::{ConfigFormat, ParsedConfig};
 pub use generate::GenerateConfig;
 pub use limits::ServerLimits;
-pub use load::{Loaded, load};
+pub use load::{LoadedConfig, load};
 pub use local_tools::{
-    CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalWork, Piece,
-    Template,
+    CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalToolKind,
+    Template, TemplatePart,
 };
 pub use locate::{
-    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Origin, PTC_MCP_VARIABLE,
-    Surroundings, locate, place_of_changes, places, read_file,
+    ConfigOrigin, Directories, FoundConfigFile, LOCAL_NAMES, LocatedConfig, MAX_FILE_BYTES,
+    PTC_MCP_VARIABLE, ProcessContext, candidate_files, file_to_edit, locate, read_file,
 };
 pub use model::{
-    Config, OAuth, OptionalTool, OutputTypes, ProxyPolicy, RemoteTransport, Sandbox,
-    SandboxProperty, ServerConfig, StdioTransport, Transport, UnresolvedTransport,
+    Config, FormerName, OAuthConfig, OptionalTool, OutputTypeSource, ProxyPolicy, RemoteTransport,
+    SandboxMode, SandboxProperty, ServerConfig, StdioTransport, Transport, UnresolvedTransport,
 };
 pub use onecall_core::Secret;
-pub use overlap::{Extent, FolderAccess, OpenFolder, Overlap, ProtectedPlace};
+pub use overlap::{FolderAccess, Overlap, ProgramFolder, ProtectedExtent, ProtectedPath};
 pub use ownership::{check_own_file, check_own_folder};
 pub use private_file::{read_private_file, replace_private_file};
-pub use reach::{AllowedHost, AllowedHostError};
-pub use schema::{json_schema, reference};
+pub use schema::{json_schema, markdown_reference};
 pub use secrets::{MAX_SECRET_BYTES, Secrets, SecretsError, SecretsFile};
-pub use store::{Logs, Records, StoreConfig};
-pub use telemetry::Telemetry;
+pub use store::{LogFiles, RecordLevel, StoreConfig};
+pub use telemetry::TelemetryConfig;
 pub use trust::{TrustError, TrustStore};
 pub use workspace::DEFAULT_MAX_BYTES as DEFAULT_WORKSPACE_BYTES;

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{ConfigError, ConfigErrors};
 use crate::expand::Environment;
-use crate::format::{Format, Parsed};
-use crate::locate::{Found, Located, Surroundings, locate};
+use crate::format::{ConfigFormat, ParsedConfig};
+use crate::locate::{FoundConfigFile, LocatedConfig, ProcessContext, locate};
 use crate::model::Config;
 use crate::recursion::starts_onecall;
 use crate::secrets::Secrets;
 
 /// A configuration and its origin.
 #[derive(Clone, Debug, Default)]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// The configuration.
     pub config: Config,
     /// The file it was read from; `None` if there is no file and all values are defaults.
     pub source: Option<PathBuf>,
     /// The format that the file is written in.
-    pub format: Format,
+    pub format: ConfigFormat,
     /// The servers that were left out because their entries are invalid, one line each with the
     /// reason.
     pub skipped: Vec<String>,
@@ -33,37 +33,37 @@ pub struct Loaded {
 /// If the file cannot be read or is invalid.
 pub fn load(
     explicit: Option<&Path>,
-    surroundings: &Surroundings<'_>,
-) -> Result<Loaded, ConfigError> {
-    Ok(locate(explicit, surroundings)?.load(surroundings)?)
+    context: &ProcessContext<'_>,
+) -> Result<LoadedConfig, ConfigError> {
+    Ok(locate(explicit, context)?.load(context)?)
 }
 
-impl Located {
+impl LocatedConfig {
     /// Parses the content that the file had when it was found, and leaves out entries that would
     /// start onecall.
     ///
     /// # Errors
     /// If the content is invalid.
-    pub fn load(&self, surroundings: &Surroundings<'_>) -> Result<Loaded, ConfigErrors> {
+    pub fn load(&self, context: &ProcessContext<'_>) -> Result<LoadedConfig, ConfigErrors> {
         let warnings = self.warnings.clone();
         match &self.found {
-            Some(found) => load_found(found, warnings, surroundings),
-            None => Ok(Loaded { warnings, ..Loaded::default() }),
+            Some(found) => load_found(found, warnings, context),
+            None => Ok(LoadedConfig { warnings, ..LoadedConfig::default() }),
         }
     }
 }
 
 fn load_found(
-    found: &Found,
+    found: &FoundConfigFile,
     mut warnings: Vec<String>,
-    surroundings: &Surroundings<'_>,
-) -> Result<Loaded, ConfigErrors> {
-    let (secrets, unusable) = match surroundings.secrets() {
+    context: &ProcessContext<'_>,
+) -> Result<LoadedConfig, ConfigErrors> {
+    let (secrets, unusable) = match context.secrets() {
         Ok(secrets) => (secrets, None),
         Err(error) => (Secrets::default(), Some(error.to_string())),
     };
-    let environment = Environment::new(surroundings.environment).with_secrets(&secrets);
-    let Parsed { mut config, format, warnings: more, skipped } = found
+    let environment = Environment::new(context.environment).with_secrets(&secrets);
+    let ParsedConfig { mut config, format, warnings: more, skipped } = found
         .parse(&environment)
         .map_err(|errors| unusable.iter().cloned().fold(errors, ConfigErrors::with_advice))?;
     config.secrets = secrets.values().cloned().collect();
@@ -71,7 +71,7 @@ fn load_found(
     warnings.extend(more);
     let path = found.path.clone();
     config.servers.retain(|server| {
-        let is_onecall = starts_onecall(&server.transport, surroundings);
+        let is_onecall = starts_onecall(&server.transport, context);
         if is_onecall {
             warnings.push(format!(
                 "server '{}' in '{}' is skipped: it would start onecall inside onecall",
@@ -88,5 +88,5 @@ fn load_found(
             path.display()
         ));
     }
-    Ok(Loaded { config, source: Some(path), format, skipped, warnings })
+    Ok(LoadedConfig { config, source: Some(path), format, skipped, warnings })
 }

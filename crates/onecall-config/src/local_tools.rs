@@ -11,9 +11,9 @@ use onecall_core::{ToolAnnotations, ToolName};
 
 use self::command::CommandReader;
 pub use self::model::{
-    CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalWork,
+    CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalToolKind,
 };
-pub use self::template::{Piece, Template};
+pub use self::template::{Template, TemplatePart};
 use crate::document::{Node, Value};
 use crate::entry::EntryReader;
 use crate::error::{Problem, Report};
@@ -32,7 +32,7 @@ pub(crate) fn read_local_tools(
     inherited: &[String],
     report: &mut Report,
 ) -> Vec<LocalTool> {
-    let mut reader = ToolReader { paths, inherited, report, lines: HashMap::new() };
+    let mut reader = LocalToolReader { paths, inherited, report, lines: HashMap::new() };
     match &given.value.value {
         Value::List(items) => items.iter().filter_map(|item| reader.tool(item, None)).collect(),
         _ => {
@@ -43,7 +43,7 @@ pub(crate) fn read_local_tools(
     }
 }
 
-struct ToolReader<'r> {
+struct LocalToolReader<'r> {
     paths: &'r PathReader<'r>,
     /// The gateway's environment variables that every local tool with a command gets.
     inherited: &'r [String],
@@ -52,7 +52,7 @@ struct ToolReader<'r> {
     lines: HashMap<String, usize>,
 }
 
-impl ToolReader<'_> {
+impl LocalToolReader<'_> {
     /// Reads one entry; `key` is its key if the section is a mapping.
     fn tool(&mut self, node: &Node, key: Option<&Entry<'_>>) -> Option<LocalTool> {
         let label = match key.map(|entry| entry.key).or_else(|| written_name(node)) {
@@ -69,12 +69,12 @@ impl ToolReader<'_> {
             .get("description")
             .and_then(|node| reader::text(node, &entry.what("description"), self.report));
         let annotations = self.annotations(&entry);
-        let work = self.work(&entry);
+        let kind = self.kind(&entry);
         Some(LocalTool {
             name: name?,
             description: description.map(str::to_owned),
             annotations,
-            work: work?,
+            kind: kind?,
         })
     }
 
@@ -126,7 +126,7 @@ impl ToolReader<'_> {
         }
     }
 
-    fn work(&mut self, entry: &EntryReader<'_>) -> Option<LocalWork> {
+    fn kind(&mut self, entry: &EntryReader<'_>) -> Option<LocalToolKind> {
         let (command, builtin) = (entry.section.entry("command"), entry.section.entry("builtin"));
         let (foreign, home): (&[&str], _) = match (command, builtin) {
             (Some(command), Some(builtin)) => {
@@ -150,9 +150,9 @@ impl ToolReader<'_> {
         match (command, builtin) {
             (Some(command), _) => {
                 let reader = CommandReader { entry, paths: self.paths };
-                reader.read(command.value, self.report).map(LocalWork::Command)
+                reader.read(command.value, self.report).map(LocalToolKind::Command)
             }
-            (None, builtin) => self.files(entry, builtin?.value).map(LocalWork::Files),
+            (None, builtin) => self.files(entry, builtin?.value).map(LocalToolKind::Files),
         }
     }
 

@@ -23,8 +23,8 @@ pub(crate) const PTC_MCP_NAME: &str = "config.yaml";
 /// The file names that are looked for in the working directory, in this order.
 pub const LOCAL_NAMES: [&str; 2] = ["onecall.yaml", PTC_MCP_NAME];
 
-/// The environment of the search, apart from the file system.
-pub struct Surroundings<'a> {
+/// What the search for the configuration has to know about the process.
+pub struct ProcessContext<'a> {
     /// A function that looks up an environment variable.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
     /// The directory in which onecall was started.
@@ -35,10 +35,10 @@ pub struct Surroundings<'a> {
     pub executable: Option<PathBuf>,
 }
 
-impl Surroundings<'static> {
-    /// The surroundings of this process.
+impl ProcessContext<'static> {
+    /// The context of this process.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn current() -> Self {
         let environment = &|name: &str| std::env::var(name).ok();
         Self {
             environment,
@@ -81,27 +81,27 @@ impl Directories {
 
 /// The result of the search.
 #[derive(Debug, Default)]
-pub struct Located {
+pub struct LocatedConfig {
     /// The file to use, if there is one.
-    pub found: Option<Found>,
+    pub found: Option<FoundConfigFile>,
     /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
 }
 
 /// A configuration file that may be used.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundConfigFile {
     /// The path of the file.
     pub path: PathBuf,
     /// The content of the file when it was chosen.
     pub bytes: Vec<u8>,
     /// Why it was chosen.
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
 }
 
 /// Why a configuration file was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ConfigOrigin {
     /// The file was named, by `--config` or by this variable.
     Named(&'static str),
     /// The file is in the working directory, and is trusted.
@@ -117,44 +117,46 @@ pub enum Origin {
 /// If a file that was named does not exist, or the chosen one cannot be read.
 pub fn locate(
     explicit: Option<&Path>,
-    surroundings: &Surroundings<'_>,
-) -> Result<Located, ConfigError> {
-    if let Some((path, origin)) = named_file(explicit, surroundings) {
-        let found = read_named(surroundings.working_directory.join(path), origin)?;
-        return Ok(Located { found: Some(found), warnings: Vec::new() });
+    context: &ProcessContext<'_>,
+) -> Result<LocatedConfig, ConfigError> {
+    if let Some((path, origin)) = named_file(explicit, context) {
+        let found = read_named(context.working_directory.join(path), origin)?;
+        return Ok(LocatedConfig { found: Some(found), warnings: Vec::new() });
     }
     let mut warnings = Vec::new();
     for name in LOCAL_NAMES {
-        let path = surroundings.working_directory.join(name);
+        let path = context.working_directory.join(name);
         if !path.is_file() {
             continue;
         }
-        match check_local(&path, surroundings.directories.state.as_deref()) {
+        match read_if_trusted(&path, context.directories.state.as_deref()) {
             Ok(bytes) => {
-                let found = Found { path, bytes, origin: Origin::WorkingDirectory };
-                return Ok(Located { found: Some(found), warnings });
+                let found = FoundConfigFile { path, bytes, origin: ConfigOrigin::WorkingDirectory };
+                return Ok(LocatedConfig { found: Some(found), warnings });
             }
             Err(reason) => warnings.extend(reason.warnings(&path)),
         }
     }
-    let user_file = surroundings.directories.config_file().filter(|path| path.exists());
+    let user_file = context.directories.config_file().filter(|path| path.exists());
     let found = match user_file {
-        Some(path) => Some(Found { bytes: read_file(&path)?, path, origin: Origin::User }),
+        Some(path) => {
+            Some(FoundConfigFile { bytes: read_file(&path)?, path, origin: ConfigOrigin::User })
+        }
         None => None,
     };
-    Ok(Located { found, warnings })
+    Ok(LocatedConfig { found, warnings })
 }
 
 /// All files that can affect the result of [`locate`] with these arguments, in order of priority. A
 /// change of any of them may lead to another configuration.
 #[must_use]
-pub fn places(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
-    if let Some((path, _)) = named_file(explicit, surroundings) {
-        return vec![surroundings.working_directory.join(path)];
+pub fn candidate_files(explicit: Option<&Path>, context: &ProcessContext<'_>) -> Vec<PathBuf> {
+    if let Some((path, _)) = named_file(explicit, context) {
+        return vec![context.working_directory.join(path)];
     }
-    let local = LOCAL_NAMES.iter().map(|name| surroundings.working_directory.join(name));
-    let user = surroundings.directories.config_file();
-    let trust = surroundings
+    let local = LOCAL_NAMES.iter().map(|name| context.working_directory.join(name));
+    let user = context.directories.config_file();
+    let trust = context
         .directories
         .state
         .as_deref()
@@ -166,21 +168,21 @@ pub fn places(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<P
 /// `None` if the user's configuration directory is unknown. A file in the working directory is
 /// chosen only if it was trusted before, because another author may have put it there.
 #[must_use]
-pub fn place_of_changes(
+pub fn file_to_edit(
     explicit: Option<&Path>,
-    surroundings: &Surroundings<'_>,
-) -> Option<(PathBuf, Origin)> {
-    let directory = &surroundings.working_directory;
-    if let Some((path, by)) = named_file(explicit, surroundings) {
-        return Some((directory.join(path), Origin::Named(by)));
+    context: &ProcessContext<'_>,
+) -> Option<(PathBuf, ConfigOrigin)> {
+    let directory = &context.working_directory;
+    if let Some((path, by)) = named_file(explicit, context) {
+        return Some((directory.join(path), ConfigOrigin::Named(by)));
     }
     let is_known = |path: &PathBuf| {
-        let store = surroundings.directories.state.as_deref().map(TrustStore::at);
-        path.is_file() && store.is_some_and(|store| store.is_known(path).unwrap_or(false))
+        let store = context.directories.state.as_deref().map(TrustStore::at);
+        path.is_file() && store.is_some_and(|store| store.has_approved(path).unwrap_or(false))
     };
     let local = LOCAL_NAMES.map(|name| directory.join(name)).into_iter().find(is_known);
-    let local = local.map(|path| (path, Origin::WorkingDirectory));
-    local.or_else(|| Some((surroundings.directories.config_file()?, Origin::User)))
+    let local = local.map(|path| (path, ConfigOrigin::WorkingDirectory));
+    local.or_else(|| Some((context.directories.config_file()?, ConfigOrigin::User)))
 }
 
 /// Reads a file of at most [`MAX_FILE_BYTES`].
@@ -204,10 +206,10 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, ConfigError> {
 
 fn named_file(
     explicit: Option<&Path>,
-    surroundings: &Surroundings<'_>,
+    context: &ProcessContext<'_>,
 ) -> Option<(PathBuf, &'static str)> {
     let from_variable = |name| {
-        let value = (surroundings.environment)(name).filter(|value| !value.is_empty())?;
+        let value = (context.environment)(name).filter(|value| !value.is_empty())?;
         Some((PathBuf::from(value), name))
     };
     explicit
@@ -215,9 +217,9 @@ fn named_file(
         .or_else(|| VARIABLES.into_iter().find_map(from_variable))
 }
 
-fn read_named(path: PathBuf, origin: &'static str) -> Result<Found, ConfigError> {
+fn read_named(path: PathBuf, origin: &'static str) -> Result<FoundConfigFile, ConfigError> {
     match read_file(&path) {
-        Ok(bytes) => Ok(Found { path, bytes, origin: Origin::Named(origin) }),
+        Ok(bytes) => Ok(FoundConfigFile { path, bytes, origin: ConfigOrigin::Named(origin) }),
         Err(ConfigError::Unreadable { path, reason })
             if reason.kind() == io::ErrorKind::NotFound =>
         {
@@ -228,7 +230,7 @@ fn read_named(path: PathBuf, origin: &'static str) -> Result<Found, ConfigError>
 }
 
 /// Why a file in the working directory is not used.
-enum Reason {
+enum SkipReason {
     Untrusted,
     Changed,
     NoStateDirectory,
@@ -236,19 +238,19 @@ enum Reason {
     Unreadable(ConfigError),
 }
 
-fn check_local(path: &Path, state: Option<&Path>) -> Result<Vec<u8>, Reason> {
-    let store = TrustStore::at(state.ok_or(Reason::NoStateDirectory)?);
-    if !store.is_known(path).map_err(Reason::Store)? {
-        return Err(Reason::Untrusted);
+fn read_if_trusted(path: &Path, state: Option<&Path>) -> Result<Vec<u8>, SkipReason> {
+    let store = TrustStore::at(state.ok_or(SkipReason::NoStateDirectory)?);
+    if !store.has_approved(path).map_err(SkipReason::Store)? {
+        return Err(SkipReason::Untrusted);
     }
-    let bytes = read_file(path).map_err(Reason::Unreadable)?;
-    match store.is_trusted(path, &bytes).map_err(Reason::Store)? {
+    let bytes = read_file(path).map_err(SkipReason::Unreadable)?;
+    match store.is_trusted(path, &bytes).map_err(SkipReason::Store)? {
         true => Ok(bytes),
-        false => Err(Reason::Changed),
+        false => Err(SkipReason::Changed),
     }
 }
 
-impl Reason {
+impl SkipReason {
     fn warnings(&self, path: &Path) -> Vec<String> {
         let shown = path.display();
         let command =

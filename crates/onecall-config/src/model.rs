@@ -7,17 +7,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use onecall_core::{
-    CacheSettings, EngineChoice, Limits, Secret, ServerName, SessionLimits, ToolPattern,
+    CacheSettings, EngineChoice, RunLimits, Secret, ServerName, SessionLimits, ToolPattern,
     ToolPolicy, TotalLimits, Workspace,
 };
 use url::{Position, Url};
 
+use crate::allowed_hosts::AllowedHost;
+use crate::approvals::ApprovalSettings;
 use crate::generate::GenerateConfig;
 use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
-use crate::reach::AllowedHost;
-use crate::store::{Logs, Records, StoreConfig};
-use crate::telemetry::Telemetry;
+use crate::store::{LogFiles, RecordLevel, StoreConfig};
+use crate::telemetry::TelemetryConfig;
 
 /// The complete configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,19 +28,21 @@ pub struct Config {
     /// Which of the servers' tools programs may call.
     pub tools: ToolPolicy,
     /// The limits of one program.
-    pub execution: Limits,
+    pub execution: RunLimits,
     /// The limits of all programs together.
     pub totals: TotalLimits,
     /// The limits of sessions.
     pub sessions: SessionLimits,
     /// Optional tools of onecall that are shown to agents.
-    pub expose: Vec<OptionalTool>,
+    pub optional_tools: Vec<OptionalTool>,
+    /// Keys of the file that have a clearer name now.
+    pub former_names: Vec<FormerName>,
     /// Tools of the servers that are shown to agents directly, besides those of onecall.
     pub expose_tools: Vec<ToolPattern>,
     /// The limits on what one server may send.
     pub limits: ServerLimits,
     /// What to do if the kernel cannot provide the complete sandbox.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxMode,
     /// Sandbox properties that are not required.
     pub sandbox_without: Vec<SandboxProperty>,
     /// The engine for programs that do not choose one.
@@ -54,21 +57,25 @@ pub struct Config {
     /// The local tools, in the order of the file.
     pub local_tools: Vec<LocalTool>,
     /// Whether output types are learned from the answers of tools.
-    pub output_types: OutputTypes,
+    pub output_types: OutputTypeSource,
     /// How generated files are grouped.
     pub generate: GenerateConfig,
     /// How much of each run is recorded.
-    pub records: Records,
+    pub records: RecordLevel,
     /// Where and how long data is stored.
     pub store: StoreConfig,
     /// Whether the output of servers and the gateway is written to log files.
-    pub logs: Logs,
+    pub logs: LogFiles,
     /// Whether agents are shown how many tokens a program saved.
     pub report_savings: bool,
     /// The settings of the answer cache, if it is enabled.
     pub cache: Option<CacheSettings>,
+    /// Which calls wait for a person, if any do.
+    pub approvals: Option<ApprovalSettings>,
+    /// Whether every run is journalled, not only those that may have to ask.
+    pub durable: bool,
     /// Where trace spans are sent.
-    pub telemetry: Telemetry,
+    pub telemetry: TelemetryConfig,
     /// The user's secrets, which references in any text may have expanded to; no record may show
     /// them.
     pub secrets: Vec<Secret>,
@@ -76,12 +83,33 @@ pub struct Config {
 
 /// The source of output types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OutputTypes {
+pub enum OutputTypeSource {
     /// The server's declarations, or else the answers of the tools.
     #[default]
     Learned,
     /// Only the server's declarations.
     Declared,
+}
+
+/// A key of the configuration that is written with its former name, which still works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormerName {
+    /// The name in the file.
+    pub former: &'static str,
+    /// The name that the key has now.
+    pub name: &'static str,
+    /// The line of the key.
+    pub line: usize,
+}
+
+impl fmt::Display for FormerName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { former, name, line } = self;
+        write!(
+            formatter,
+            "'{former}' on line {line} is now called '{name}'; the former name still works"
+        )
+    }
 }
 
 /// A tool of onecall that is shown to agents only on request.
@@ -108,7 +136,7 @@ pub struct ProxyPolicy {
 
 /// How much of the sandbox is required to run programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sandbox {
+pub enum SandboxMode {
     /// No program runs unless every property of the sandbox holds.
     #[default]
     Required,
@@ -119,7 +147,7 @@ pub enum Sandbox {
     Off,
 }
 
-impl Sandbox {
+impl SandboxMode {
     /// Every choice with its name in the configuration.
     pub const NAMES: [(&str, Self); 3] =
         [("required", Self::Required), ("best-effort", Self::BestEffort), ("off", Self::Off)];
@@ -190,7 +218,7 @@ impl ServerConfig {
     /// The time limit for starting the server and listing its tools, if nothing has to be
     /// downloaded.
     #[must_use]
-    pub fn usual_connect_timeout(&self) -> Duration {
+    pub fn connect_timeout_or_default(&self) -> Duration {
         self.connect_timeout.unwrap_or(Self::DEFAULT_CONNECT_TIMEOUT)
     }
 }
@@ -236,8 +264,8 @@ impl fmt::Display for UnresolvedTransport {
         };
         write!(
             formatter,
-            "its entry refers to {what} {names}, {are} not set; `onecall secrets set {set}` keeps a \
-             value, or set it before onecall starts"
+            "its entry refers to {what} {names}, {are} not set; `onecall secrets set {set}` stores \
+             a value, or set it before onecall starts"
         )
     }
 }
@@ -264,13 +292,13 @@ pub struct RemoteTransport {
     pub headers: BTreeMap<String, Secret>,
     /// How the user may log in if the server requires it; `None` if the URL or the headers already
     /// contain credentials.
-    pub oauth: Option<OAuth>,
+    pub oauth: Option<OAuthConfig>,
 }
 
 /// The settings of a login to a remote server. Usually none are needed: the server names its
 /// authorization server, and the client is registered there dynamically.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OAuth {
+pub struct OAuthConfig {
     /// The issuer name of the authorization server; if absent, the one that the server names. Its
     /// endpoints may be on other origins.
     pub issuer: Option<String>,

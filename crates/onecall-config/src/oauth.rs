@@ -3,11 +3,11 @@
 use onecall_core::Secret;
 use url::Url;
 
-use crate::address::{http_url, is_here};
+use crate::address::{http_url, is_loopback_url};
 use crate::document::Node;
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
-use crate::model::OAuth;
+use crate::model::OAuthConfig;
 use crate::reader::{self, Section};
 use crate::schema::OAUTH;
 
@@ -17,13 +17,13 @@ pub(crate) fn read(
     what: &str,
     environment: &Environment<'_>,
     report: &mut Report,
-) -> Option<OAuth> {
+) -> Option<OAuthConfig> {
     let section = Section::open(node, what, OAUTH, report)?;
     let label = |key: &str| format!("'{key}' in {what}");
     let mut value = |key: &str| {
         let (node, what) = (section.get(key)?, label(key));
         let text = reader::text(node, &what, report)?;
-        let text = reader::expanded(node, &what, expand(text, environment), report)?;
+        let text = reader::check_expanded(node, &what, expand(text, environment), report)?;
         reader::not_empty(node, &what, text, report)
     };
     let issuer = value("issuer");
@@ -50,12 +50,12 @@ pub(crate) fn read(
         u16::try_from(port).ok()
     });
     let scopes = scopes.unwrap_or_default();
-    Some(OAuth { issuer, client_id, client_secret, scopes, redirect_port: port })
+    Some(OAuthConfig { issuer, client_id, client_secret, scopes, redirect_port: port })
 }
 
 /// Whether a text can be an issuer name.
 fn is_issuer(text: &str) -> bool {
-    let is_safe = |url: &Url| url.scheme() == "https" || is_here(url);
+    let is_safe = |url: &Url| url.scheme() == "https" || is_loopback_url(url);
     http_url(text).is_some_and(|url| is_safe(&url)) && !text.contains(['?', '#', '@'])
 }
 

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// Why a file or folder is rejected.
 #[derive(Debug, Error)]
-enum NotOwn {
+enum OwnershipError {
     #[error("'{}' belongs to another user (uid {owner}); onecall does not change it", path.display())]
     Owner { path: PathBuf, owner: u32 },
     #[error("other users can write to '{}' (mode {mode:o}); run `chmod go-w {}`", path.display(), shell_path(path))]
@@ -25,17 +25,17 @@ enum NotOwn {
     #[error("'{}' has other names that lead to the same file (hard links); onecall does not change it", path.display())]
     HardLink { path: PathBuf },
     #[error("'{}' is not a file", path.display())]
-    NoFile { path: PathBuf },
+    NotAFile { path: PathBuf },
     #[error("'{}' is not a folder", path.display())]
-    NoFolder { path: PathBuf },
+    NotAFolder { path: PathBuf },
 }
 
 fn shell_path(path: &Path) -> String {
     shell_word(&path.to_string_lossy()).into_owned()
 }
 
-impl From<NotOwn> for io::Error {
-    fn from(reason: NotOwn) -> Self {
+impl From<OwnershipError> for io::Error {
+    fn from(reason: OwnershipError) -> Self {
         Self::new(io::ErrorKind::PermissionDenied, reason)
     }
 }
@@ -46,7 +46,7 @@ impl From<NotOwn> for io::Error {
 /// # Errors
 /// If it belongs to another user, others can write to it, or it has hard links.
 pub fn check_own_file(path: &Path) -> io::Result<()> {
-    let Some(metadata) = existing(path)? else { return Ok(()) };
+    let Some(metadata) = metadata_if_exists(path)? else { return Ok(()) };
     let path = path.to_owned();
     if metadata.is_symlink() {
         check_owner(&path, &metadata)?;
@@ -58,13 +58,13 @@ pub fn check_own_file(path: &Path) -> io::Result<()> {
     }
     let user = user();
     if metadata.uid() != user {
-        return Err(NotOwn::Owner { path, owner: metadata.uid() }.into());
+        return Err(OwnershipError::Owner { path, owner: metadata.uid() }.into());
     }
     if !metadata.is_file() {
-        return Err(NotOwn::NoFile { path }.into());
+        return Err(OwnershipError::NotAFile { path }.into());
     }
     if metadata.nlink() > 1 {
-        return Err(NotOwn::HardLink { path }.into());
+        return Err(OwnershipError::HardLink { path }.into());
     }
     check_mode(&path, &metadata, user)
 }
@@ -75,12 +75,12 @@ pub fn check_own_file(path: &Path) -> io::Result<()> {
 /// # Errors
 /// If it belongs to a user other than this one or root, or others can write to it.
 pub fn check_own_folder(path: &Path) -> io::Result<()> {
-    let Some(metadata) = existing(path)? else { return Ok(()) };
+    let Some(metadata) = metadata_if_exists(path)? else { return Ok(()) };
     check_owner(path, &metadata)?;
     let metadata = fs::metadata(path)?;
     check_owner(path, &metadata)?;
     if !metadata.is_dir() {
-        return Err(NotOwn::NoFolder { path: path.to_owned() }.into());
+        return Err(OwnershipError::NotAFolder { path: path.to_owned() }.into());
     }
     check_mode(path, &metadata, user())
 }
@@ -94,11 +94,11 @@ pub(crate) fn check_unreadable_by_others(path: &Path, metadata: &Metadata) -> io
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    Err(NotOwn::Readable { path: path.to_owned(), mode }.into())
+    Err(OwnershipError::Readable { path: path.to_owned(), mode }.into())
 }
 
 /// The metadata of a path, without following a link; `None` if it does not exist.
-fn existing(path: &Path) -> io::Result<Option<Metadata>> {
+fn metadata_if_exists(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -114,7 +114,7 @@ fn check_owner(path: &Path, metadata: &Metadata) -> io::Result<()> {
     if owner == user() || owner == 0 || owns_root() {
         return Ok(());
     }
-    Err(NotOwn::Owner { path: path.to_owned(), owner }.into())
+    Err(OwnershipError::Owner { path: path.to_owned(), owner }.into())
 }
 
 fn check_mode(path: &Path, metadata: &Metadata, user: u32) -> io::Result<()> {
@@ -125,7 +125,7 @@ fn check_mode(path: &Path, metadata: &Metadata, user: u32) -> io::Result<()> {
     if mode & foreign == 0 {
         return Ok(());
     }
-    Err(NotOwn::Writable { path: path.to_owned(), mode }.into())
+    Err(OwnershipError::Writable { path: path.to_owned(), mode }.into())
 }
 
 fn user() -> u32 {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use onecall_core::{EngineChoice, SessionLimits, ToolPattern, ToolPolicy};
 
+use crate::allowed_hosts::AllowedHost;
+use crate::approvals::read_approvals;
 use crate::cache::read_cache;
 use crate::document::{self, Node};
 use crate::entry::variable_names;
@@ -13,13 +15,14 @@ use crate::expand::Environment;
 use crate::generate::read_generate;
 use crate::limits::read_server_limits;
 use crate::local_tools::read_local_tools;
-use crate::model::{Config, OptionalTool, OutputTypes, ProxyPolicy, Sandbox, SandboxProperty};
+use crate::model::{
+    Config, FormerName, OptionalTool, OutputTypeSource, ProxyPolicy, SandboxMode, SandboxProperty,
+};
 use crate::path::PathReader;
-use crate::reach::AllowedHost;
 use crate::reader::{self, Section};
 use crate::schema::{CONFIGURATION, PROXY, SESSIONS, TOOLS};
-use crate::server::{ServerReader, Shape};
-use crate::store::{Logs, Records, read_store};
+use crate::server::{ServerReader, ServersForm};
+use crate::store::{LogFiles, RecordLevel, read_store};
 use crate::telemetry::read_telemetry;
 use crate::workspace::read_workspace;
 
@@ -95,6 +98,31 @@ fn not_utf8(valid: &str) -> Problem {
     Problem::new(at, "the file is not valid UTF-8 from here on").with_help("save it as UTF-8")
 }
 
+/// The optional tools, and the former name of their key if the file uses it.
+fn read_optional_tools(
+    top: &Section<'_>,
+    report: &mut Report,
+) -> (Option<Vec<OptionalTool>>, Vec<FormerName>) {
+    const NAME: &str = "optional_tools";
+    const FORMER_NAME: &str = "expose";
+    let (entry, former) = (top.entry(NAME), top.entry(FORMER_NAME));
+    if let (Some(one), Some(other)) = (entry, former) {
+        let message = format!("'{NAME}' and '{FORMER_NAME}' are both given");
+        let help = format!("they mean the same; keep '{NAME}'");
+        report.add(Problem::new(one.at.max(other.at), message).with_help(help));
+        return (None, Vec::new());
+    }
+    let former_names = former
+        .map(|entry| FormerName { former: FORMER_NAME, name: NAME, line: entry.at.line })
+        .into_iter()
+        .collect();
+    let tools = entry.or(former).and_then(|entry| {
+        let label = format!("'{}'", entry.key);
+        read_choices(entry.value, &label, "a tool", &OptionalTool::NAMES, report)
+    });
+    (tools, former_names)
+}
+
 fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> Config {
     let Some(top) = Section::open(document, "the configuration", CONFIGURATION, report) else {
         return Config::default();
@@ -114,25 +142,23 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
             report.add(Problem::new(second.at, message).with_help(help));
             Vec::new()
         }
-        (Some(servers), None) => reader.servers(servers, Shape::ListOrMapping),
-        (None, Some(servers)) => reader.servers(servers, Shape::Mapping),
+        (Some(servers), None) => reader.servers(servers, ServersForm::ListOrMapping),
+        (None, Some(servers)) => reader.servers(servers, ServersForm::Mapping),
         (None, None) => Vec::new(),
     };
     let tools = top.get("tools").and_then(|node| read_policy(node, report));
     let execution = top.get("execution").and_then(|node| read_execution(node, report));
     let (execution, totals) = execution.unwrap_or_default();
     let sessions = top.get("sessions").and_then(|node| read_sessions(node, report));
-    let expose = top
-        .get("expose")
-        .and_then(|node| read_choices(node, "expose", "a tool", &OptionalTool::NAMES, report));
+    let (optional_tools, former_names) = read_optional_tools(&top, report);
     let expose_tools =
         top.get("expose_tools").and_then(|node| read_patterns(node, "'expose_tools'", report));
     let limits = top.get("limits").and_then(|node| read_server_limits(node, report));
-    let sandbox = top
-        .get("sandbox")
-        .and_then(|node| reader::choice(node, "'sandbox'", "a sandbox", &Sandbox::NAMES, report));
+    let sandbox = top.get("sandbox").and_then(|node| {
+        reader::choice(node, "'sandbox'", "a sandbox", &SandboxMode::NAMES, report)
+    });
     let sandbox_without = top.get("sandbox_without").and_then(|node| {
-        read_choices(node, "sandbox_without", "a property", &SandboxProperty::NAMES, report)
+        read_choices(node, "'sandbox_without'", "a property", &SandboxProperty::NAMES, report)
     });
     let engine = top.get("engine").and_then(|node| {
         reader::choice(node, "'engine'", "an engine", &EngineChoice::NAMES, report)
@@ -146,19 +172,22 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         top.get(key).and_then(|node| reader::boolean(node, &format!("'{key}'"), report))
     };
     let output_types = match flag("learn_output_types") {
-        Some(false) => OutputTypes::Declared,
-        Some(true) | None => OutputTypes::Learned,
+        Some(false) => OutputTypeSource::Declared,
+        Some(true) | None => OutputTypeSource::Learned,
     };
     let report_savings = flag("report_savings").unwrap_or(false);
+    let durable = flag("durable").unwrap_or(false);
     let generate = top.get("generate").and_then(|node| read_generate(node, report));
-    let records = top
-        .get("records")
-        .and_then(|node| reader::choice(node, "'records'", "a choice", &Records::NAMES, report));
+    let records = top.get("records").and_then(|node| {
+        reader::choice(node, "'records'", "a choice", &RecordLevel::NAMES, report)
+    });
     let logs = top
         .get("logs")
-        .and_then(|node| reader::choice(node, "'logs'", "a choice", &Logs::NAMES, report));
+        .and_then(|node| reader::choice(node, "'logs'", "a choice", &LogFiles::NAMES, report));
     let store = top.get("store").and_then(|node| read_store(node, paths, report));
     let cache = top.get("cache").and_then(|node| read_cache(node, report));
+    let approvals =
+        top.get("approvals").and_then(|node| read_approvals(node, paths.environment, report));
     let telemetry =
         top.get("telemetry").and_then(|node| read_telemetry(node, paths.environment, report));
     Config {
@@ -167,7 +196,8 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         execution,
         totals,
         sessions: sessions.unwrap_or_default(),
-        expose: expose.unwrap_or_default(),
+        optional_tools: optional_tools.unwrap_or_default(),
+        former_names,
         expose_tools: expose_tools.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
@@ -184,6 +214,8 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         logs: logs.unwrap_or_default(),
         report_savings,
         cache,
+        approvals,
+        durable,
         telemetry: telemetry.unwrap_or_default(),
         secrets: Vec::new(),
     }
@@ -202,17 +234,17 @@ fn read_sessions(node: &Node, report: &mut Report) -> Option<SessionLimits> {
     Some(limits)
 }
 
-/// Reads a list in which each value is one of `names`.
-fn read_choices<T: Copy, const N: usize>(
+/// Reads a list in which each value is one of `names`; `what` is its name in messages.
+pub(crate) fn read_choices<T: Copy, const N: usize>(
     node: &Node,
-    key: &str,
+    what: &str,
     kind: &str,
     names: &[(&str, T); N],
     report: &mut Report,
 ) -> Option<Vec<T>> {
     let mut chosen = Vec::new();
-    for item in reader::list(node, &format!("'{key}'"), report)? {
-        let entry = format!("an entry of '{key}'");
+    for item in reader::list(node, what, report)? {
+        let entry = format!("an entry of {what}");
         chosen.extend(reader::choice(item, &entry, kind, names, report));
     }
     Some(chosen)
@@ -227,7 +259,7 @@ fn read_proxy(node: &Node, report: &mut Report) -> Option<ProxyPolicy> {
     if let Some(node) = section.get("allowed_hosts") {
         let what = "a host of 'allowed_hosts' in proxy";
         for host in reader::list(node, "'allowed_hosts' in proxy", report)? {
-            let Some(text) = reader::written(host, what, report) else { continue };
+            let Some(text) = reader::scalar_text(host, what, report) else { continue };
             match AllowedHost::parse(text) {
                 Ok(allowed) => policy.allowed_hosts.push(allowed),
                 Err(error) => {
@@ -269,7 +301,7 @@ pub(crate) fn read_patterns(
 ) -> Option<Vec<ToolPattern>> {
     let mut patterns = Vec::new();
     for item in reader::list(node, what, report)? {
-        let Some(text) = reader::written(item, &format!("a pattern of {what}"), report) else {
+        let Some(text) = reader::scalar_text(item, &format!("a pattern of {what}"), report) else {
             continue;
         };
         match ToolPattern::parse(text) {

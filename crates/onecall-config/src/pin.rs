@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onecall_core::{Hasher, ServerName};
+use onecall_core::{DigestBuilder, ServerName};
 
 use crate::locate::Directories;
 use crate::model::{StdioTransport, Transport};
@@ -19,7 +19,7 @@ impl Directories {
 /// that another server of the same name has another file. The name is a digest, because arguments
 /// and addresses may contain secrets.
 pub(crate) fn pin_file(directory: &Path, name: &ServerName, transport: &Transport) -> PathBuf {
-    let mut hasher = Hasher::default();
+    let mut hasher = DigestBuilder::default();
     let mut add = |part: &str| hasher.add_part(part);
     add(name.as_str());
     match transport {

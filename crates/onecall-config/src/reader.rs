@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use onecall_core::nearest::nearest;
 
-use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
+use crate::document::{Node, Position, Scalar, ScalarKind, Value, duplicate_key_problem};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, ExpandError, expand, expand_path};
 use crate::schema::Key;
@@ -44,7 +44,7 @@ pub(crate) fn entries<'n>(
             }
         };
         match first_lines.get(text) {
-            Some(line) => report.add(given_twice(text, *line, key.at)),
+            Some(line) => report.add(duplicate_key_problem(text, *line, key.at)),
             None => {
                 first_lines.insert(text, key.at.line);
                 entries.push(Entry { key: text, at: key.at, value });
@@ -72,7 +72,7 @@ impl<'n> Section<'n> {
         let valid: Vec<&str> = keys.iter().map(|key| key.name).collect();
         for entry in entries.iter().filter(|entry| !valid.contains(&entry.key)) {
             let message = format!("unknown key '{}' in {what}", entry.key);
-            let help = meant(entry.key, &valid);
+            let help = suggest_key(entry.key, &valid);
             report.add(Problem::new(entry.at, message).with_help(help));
         }
         Some(Self { entries })
@@ -88,7 +88,7 @@ impl<'n> Section<'n> {
 }
 
 /// A suggestion for an unknown key: the most similar valid one, or all valid ones.
-pub(crate) fn meant(key: &str, valid: &[&str]) -> String {
+pub(crate) fn suggest_key(key: &str, valid: &[&str]) -> String {
     match nearest(key, valid.iter().copied()) {
         Some(key) => format!("did you mean '{key}'?"),
         None => {
@@ -107,7 +107,7 @@ pub(crate) fn text<'n>(node: &'n Node, what: &str, report: &mut Report) -> Optio
 }
 
 /// Reads a text, or a number or boolean as it was written, because people write `PORT: 8080`.
-pub(crate) fn written<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n str> {
+pub(crate) fn scalar_text<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n str> {
     match &node.value {
         Value::Scalar(Scalar { text, kind }) if *kind != ScalarKind::Null => Some(text),
         _ => {
@@ -156,12 +156,12 @@ pub(crate) fn path(
     report: &mut Report,
 ) -> Option<String> {
     let text = text(node, what, report)?;
-    expanded(node, what, expand_path(text, environment, expand), report)
+    check_expanded(node, what, expand_path(text, environment, expand), report)
 }
 
 /// Checks the expanded text of `node`. A NUL is rejected, because no process can be started with
 /// it.
-pub(crate) fn expanded(
+pub(crate) fn check_expanded(
     node: &Node,
     what: &str,
     result: Result<String, ExpandError>,

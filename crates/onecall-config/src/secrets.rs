@@ -11,7 +11,7 @@ use thiserror::Error;
 use onecall_core::Secret;
 
 use crate::expand::is_name;
-use crate::locate::{Directories, Surroundings};
+use crate::locate::{Directories, ProcessContext};
 use crate::private_file::{open_lock_file, read_secret_file, replace_private_file};
 
 /// The longest value that is accepted: the system cannot start a program with a longer variable.
@@ -130,7 +130,7 @@ impl Directories {
     }
 }
 
-impl Surroundings<'_> {
+impl ProcessContext<'_> {
     /// The user's secrets; empty if there is no file.
     ///
     /// # Errors

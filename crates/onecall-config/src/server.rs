@@ -7,14 +7,14 @@ use onecall_core::ServerName;
 use crate::document::{Node, Position, Scalar, Value};
 use crate::entry::EntryReader;
 use crate::error::{Problem, Report};
-use crate::expand::{Environment, Expand, ExpandError, expand, unset};
+use crate::expand::{Environment, ExpandError, ExpandFn, expand, unset_variables};
 use crate::model::{ServerConfig, Transport, UnresolvedTransport};
 use crate::reader::{self, Entry, Section};
 use crate::schema::SERVER;
 
 /// The forms in which servers can be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ServersForm {
     /// A list of entries with names, or a mapping of names to entries.
     ListOrMapping,
     /// A mapping of names to entries, as MCP clients write it.
@@ -23,7 +23,7 @@ pub(crate) enum Shape {
 
 pub(crate) struct ServerReader<'r> {
     environment: &'r Environment<'r>,
-    expand: Expand,
+    expand: ExpandFn,
     /// The gateway's environment variables that every server with a command gets.
     inherited: &'r [String],
     report: &'r mut Report,
@@ -37,7 +37,7 @@ impl<'r> ServerReader<'r> {
     }
 
     /// Uses another function than [`expand`] to replace variables.
-    pub(crate) fn expanding(mut self, expand: Expand) -> Self {
+    pub(crate) fn expanding(mut self, expand: ExpandFn) -> Self {
         self.expand = expand;
         self
     }
@@ -49,8 +49,8 @@ impl<'r> ServerReader<'r> {
     }
 
     /// Reads the servers that are not disabled, in the order of the file.
-    pub(crate) fn servers(&mut self, given: &Entry<'_>, shape: Shape) -> Vec<ServerConfig> {
-        if let (Value::List(items), Shape::ListOrMapping) = (&given.value.value, shape) {
+    pub(crate) fn servers(&mut self, given: &Entry<'_>, form: ServersForm) -> Vec<ServerConfig> {
+        if let (Value::List(items), ServersForm::ListOrMapping) = (&given.value.value, form) {
             return items.iter().filter_map(|item| self.server(item, None)).collect();
         }
         let what = format!("'{}'", given.key);
@@ -133,7 +133,9 @@ fn find_unset(node: &Node, environment: &Environment<'_>, found: &mut impl FnMut
         Value::Scalar(Scalar { text, .. }) => {
             // Any other problem of the text is an error of the configuration.
             if let Err(ExpandError::Missing(_)) = expand(text, environment) {
-                unset(text, environment).into_iter().for_each(|name| found(node.at, name));
+                unset_variables(text, environment)
+                    .into_iter()
+                    .for_each(|name| found(node.at, name));
             }
         }
         Value::List(items) => items.iter().for_each(|item| find_unset(item, environment, found)),

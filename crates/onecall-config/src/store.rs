@@ -13,7 +13,7 @@ use crate::schema::STORE;
 
 /// How much of a run is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Records {
+pub enum RecordLevel {
     /// Nothing is recorded.
     Off,
     /// What ran, when and how it ended, and the sizes and times of its calls, without arguments and
@@ -24,7 +24,7 @@ pub enum Records {
     Full,
 }
 
-impl Records {
+impl RecordLevel {
     /// Every choice with its name in the configuration.
     pub const NAMES: [(&str, Self); 3] =
         [("off", Self::Off), ("metadata", Self::Metadata), ("full", Self::Full)];
@@ -32,7 +32,7 @@ impl Records {
 
 /// Whether the output of servers and the gateway is written to log files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Logs {
+pub enum LogFiles {
     /// Logs are written to the user's state directory.
     #[default]
     On,
@@ -40,7 +40,7 @@ pub enum Logs {
     Off,
 }
 
-impl Logs {
+impl LogFiles {
     /// Every choice with its name in the configuration.
     pub const NAMES: [(&str, Self); 2] = [("on", Self::On), ("off", Self::Off)];
 }
@@ -51,9 +51,11 @@ pub struct StoreConfig {
     /// The path of the file; if absent, a file in the user's state directory.
     pub path: Option<PathBuf>,
     /// How long runs are kept.
-    pub keep: Duration,
+    pub max_age: Duration,
     /// The size limit of all runs; the oldest are removed first.
     pub max_bytes: u64,
+    /// The size limit of the journals of all runs that have not ended, in mebibytes.
+    pub journal_mb: u64,
 }
 
 impl StoreConfig {
@@ -69,7 +71,12 @@ const DAY: u64 = 86_400;
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { path: None, keep: Duration::from_secs(30 * DAY), max_bytes: 256 * MEBIBYTE }
+        Self {
+            path: None,
+            max_age: Duration::from_secs(30 * DAY),
+            max_bytes: 256 * MEBIBYTE,
+            journal_mb: 256,
+        }
     }
 }
 
@@ -88,10 +95,13 @@ pub(crate) fn read_store(
         section.get(key).and_then(|node| reader::whole_number(node, &what, range, report))
     };
     if let Some(days) = number("keep_days", 1..=36_500) {
-        store.keep = Duration::from_secs(days * DAY);
+        store.max_age = Duration::from_secs(days * DAY);
     }
     if let Some(mebibytes) = number("max_mb", 1..=1_048_576) {
         store.max_bytes = mebibytes * MEBIBYTE;
+    }
+    if let Some(mebibytes) = number("journal_mb", 1..=1_048_576) {
+        store.journal_mb = mebibytes;
     }
     Some(store)
 }

@@ -9,7 +9,7 @@ use crate::schema::TELEMETRY;
 
 /// Where trace spans are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Telemetry {
+pub struct TelemetryConfig {
     /// The address of a collector for OTLP over HTTP; if absent, the `OTEL_` variables apply.
     pub otlp: Option<String>,
 }
@@ -18,17 +18,17 @@ pub(crate) fn read_telemetry(
     node: &Node,
     environment: &Environment<'_>,
     report: &mut Report,
-) -> Option<Telemetry> {
+) -> Option<TelemetryConfig> {
     let section = Section::open(node, "telemetry", TELEMETRY, report)?;
-    let Some(node) = section.get("otlp") else { return Some(Telemetry::default()) };
+    let Some(node) = section.get("otlp") else { return Some(TelemetryConfig::default()) };
     let what = "'otlp' in telemetry";
     let text = reader::text(node, what, report)?;
-    let url = reader::expanded(node, what, expand(text, environment), report)?;
+    let url = reader::check_expanded(node, what, expand(text, environment), report)?;
     if http_url(&url).is_none() {
         let message = format!("{what} must be an http:// or https:// address");
         let help = "a collector usually listens on http://localhost:4318";
         report.add(Problem::new(node.at, message).with_help(help));
         return None;
     }
-    Some(Telemetry { otlp: Some(url) })
+    Some(TelemetryConfig { otlp: Some(url) })
 }

@@ -56,7 +56,7 @@ pub struct TrustStore {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-struct Contents {
+struct TrustedFiles {
     /// Maps the canonical path to the SHA-256 digest of the content, in hexadecimal.
     trusted: BTreeMap<String, String>,
 }
@@ -79,22 +79,22 @@ impl TrustStore {
     /// # Errors
     /// If the store is unreadable or damaged; then nothing is trusted.
     pub fn is_trusted(&self, path: &Path, bytes: &[u8]) -> Result<bool, TrustError> {
-        Ok(self.remembered(path)?.is_some_and(|hash| hash == hash_of(bytes)))
+        Ok(self.approved_digest(path)?.is_some_and(|hash| hash == hash_of(bytes)))
     }
 
     /// Whether the user has ever approved this path, with any content.
     ///
     /// # Errors
     /// As for [`TrustStore::is_trusted`].
-    pub fn is_known(&self, path: &Path) -> Result<bool, TrustError> {
-        Ok(self.remembered(path)?.is_some())
+    pub fn has_approved(&self, path: &Path) -> Result<bool, TrustError> {
+        Ok(self.approved_digest(path)?.is_some())
     }
 
     /// The canonical paths of all files that the user has ever approved.
     ///
     /// # Errors
     /// As for [`TrustStore::is_trusted`].
-    pub fn known_files(&self) -> Result<Vec<PathBuf>, TrustError> {
+    pub fn approved_files(&self) -> Result<Vec<PathBuf>, TrustError> {
         Ok(self.read()?.trusted.into_keys().map(PathBuf::from).collect())
     }
 
@@ -106,7 +106,7 @@ impl TrustStore {
     pub fn trust(&self, path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
         let key = key_of(path)?;
         let mut contents = match self.read() {
-            Err(TrustError::Damaged { .. }) => Contents::default(),
+            Err(TrustError::Damaged { .. }) => TrustedFiles::default(),
             result => result?,
         };
         contents.trusted.insert(key, hash_of(bytes));
@@ -124,28 +124,28 @@ impl TrustStore {
             key => key?,
         };
         let mut contents = self.read()?;
-        let was_remembered = contents.trusted.remove(&key).is_some();
-        if was_remembered {
+        let was_approved = contents.trusted.remove(&key).is_some();
+        if was_approved {
             self.write(&contents)?;
         }
-        Ok(was_remembered)
+        Ok(was_approved)
     }
 
-    fn remembered(&self, path: &Path) -> Result<Option<String>, TrustError> {
+    fn approved_digest(&self, path: &Path) -> Result<Option<String>, TrustError> {
         let mut contents = self.read()?;
         Ok(key_of(path).ok().and_then(|key| contents.trusted.remove(&key)))
     }
 
-    fn read(&self) -> Result<Contents, TrustError> {
+    fn read(&self) -> Result<TrustedFiles, TrustError> {
         match read_private_file(&self.file) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|_| TrustError::Damaged { path: self.file.clone() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(TrustedFiles::default()),
             Err(reason) => Err(TrustError::Inaccessible { path: self.file.clone(), reason }),
         }
     }
 
-    fn write(&self, contents: &Contents) -> Result<(), TrustError> {
+    fn write(&self, contents: &TrustedFiles) -> Result<(), TrustError> {
         replace_private_file(&self.file, contents)
             .map_err(|reason| TrustError::Inaccessible { path: self.file.clone(), reason })
     }

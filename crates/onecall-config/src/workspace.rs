@@ -18,12 +18,12 @@ pub const DEFAULT_MAX_BYTES: u64 = 100 * MEBIBYTE;
 const LARGEST_MAX_BYTES: u64 = 1 << 50;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum WorkspaceMode {
     ReadOnly,
     ReadWrite,
 }
 
-impl Mode {
+impl WorkspaceMode {
     const NAMES: [(&str, Self); 2] =
         [("read-only", Self::ReadOnly), ("read-write", Self::ReadWrite)];
 }
@@ -58,14 +58,18 @@ fn read_path(node: &Node, paths: &PathReader<'_>, report: &mut Report) -> Option
 
 fn read_access(section: &Section<'_>, report: &mut Report) -> Option<WorkspaceAccess> {
     let mode = match section.get("mode") {
-        Some(node) => {
-            reader::choice(node, "'mode' in workspace", "a workspace mode", &Mode::NAMES, report)
-        }
-        None => Some(Mode::ReadOnly),
+        Some(node) => reader::choice(
+            node,
+            "'mode' in workspace",
+            "a workspace mode",
+            &WorkspaceMode::NAMES,
+            report,
+        ),
+        None => Some(WorkspaceMode::ReadOnly),
     };
     let max_bytes = section.entry("max_bytes");
     match mode? {
-        Mode::ReadOnly => {
+        WorkspaceMode::ReadOnly => {
             if let Some(entry) = max_bytes {
                 let message =
                     "'max_bytes' is for a read-write workspace, but this one is read-only";
@@ -74,7 +78,7 @@ fn read_access(section: &Section<'_>, report: &mut Report) -> Option<WorkspaceAc
             }
             Some(WorkspaceAccess::ReadOnly)
         }
-        Mode::ReadWrite => {
+        WorkspaceMode::ReadWrite => {
             let max_bytes = match max_bytes {
                 Some(entry) => reader::whole_number(
                     entry.value,

@@ -2,14 +2,14 @@
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Marker, ScanError, YamlData};
 
-use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
+use crate::document::{Node, Position, Scalar, ScalarKind, Value, duplicate_key_problem};
 use crate::error::Problem;
-use crate::outline::{self, Aliases};
+use crate::yaml_limits::{self, Aliases};
 
 const DUPLICATE_KEY: &str = "duplicated key in mapping";
 
 pub(crate) fn read(text: &str, aliases: Aliases) -> Result<Node, Problem> {
-    outline::check(text, aliases)?;
+    yaml_limits::check(text, aliases)?;
     let documents = MarkedYaml::load_from_str(text).map_err(|error| {
         if error.info() == DUPLICATE_KEY {
             duplicate_key(text, position(error.marker()))
@@ -134,7 +134,7 @@ fn duplicate_key(text: &str, at: Position) -> Problem {
         Some((key, index + 1))
     });
     match first {
-        Some((key, line)) => given_twice(&key, line, at),
+        Some((key, line)) => duplicate_key_problem(&key, line, at),
         None => Problem::new(at, "this key is given twice in one mapping")
             .with_help("remove or rename one of them"),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::{CallableName, Caller, RunId, ToolError, ToolSpec, ToolValue};
+use crate::{CallSite, CallableName, Caller, RunId, ToolError, ToolSpec, ToolValue};
 
 /// One call as a program makes it. The tool is only a name.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct ToolCall {
     pub arguments: Box<RawValue>,
     /// Whether a cached answer is acceptable.
     pub freshness: Freshness,
+    /// The place in the program, if the run is journalled.
+    pub site: Option<CallSite>,
 }
 
 /// One call made by the program that executes a plan. It names a node of the plan, and the node
@@ -29,6 +31,8 @@ pub struct NodeCall {
     pub node: usize,
     /// A JSON object, passed on to the server as the program wrote it.
     pub arguments: Box<RawValue>,
+    /// The place in the program, if the run is journalled.
+    pub site: Option<CallSite>,
 }
 
 /// Facts about a run that are known when it begins. Each call of the run carries them.
@@ -95,15 +99,17 @@ pub struct ResolvedCall {
     pub form: AnswerForm,
     /// Whether a cached answer is acceptable.
     pub freshness: Freshness,
+    /// The place in the program, if the run is journalled.
+    pub site: Option<CallSite>,
     /// The run that the call belongs to.
     pub run: Arc<RunContext>,
-    /// The entry of the call in the log of its run, once it is logged.
-    pub log_entry: LogEntry,
+    /// The index of the call in the log of its run, once it is logged.
+    pub log_index: LogIndex,
 }
 
 /// The index of a call in the log of its run. Calls that exceed the size of the log have no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogEntry(pub Option<usize>);
+pub struct LogIndex(pub Option<usize>);
 
 /// The answer to a call: its value and where the value comes from.
 #[derive(Clone, Debug)]
@@ -121,6 +127,8 @@ pub enum AnswerOrigin {
     Live,
     /// The value comes from the cache, or from an identical call that was already under way.
     Cache,
+    /// The value comes from the journal: the call ended before the run was continued.
+    Journal,
 }
 
 /// The result of a call: an answer, or the error that the program gets.
@@ -137,6 +145,12 @@ impl Answer {
     #[must_use]
     pub fn cached(value: ToolValue) -> Self {
         Self { value, origin: AnswerOrigin::Cache }
+    }
+
+    /// An answer that the journal of the run keeps.
+    #[must_use]
+    pub fn journalled(value: ToolValue) -> Self {
+        Self { value, origin: AnswerOrigin::Journal }
     }
 }
 

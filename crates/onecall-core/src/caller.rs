@@ -18,13 +18,13 @@ pub struct Caller {
     /// Distinguishes the calls of different clients.
     pub client: ClientId,
     /// The kinds of requests that the client can answer.
-    pub abilities: Abilities,
+    pub capabilities: CallerCapabilities,
     /// The trace that the client's request is part of.
     pub trace: Option<Arc<TraceContext>>,
     /// Receives the progress reports of servers. Without it, servers are not asked for progress.
     pub progress: Option<ProgressChannel>,
     /// Receives the requests that servers make of the client.
-    pub questions: QuestionChannel,
+    pub questions: ServerQuestionChannel,
 }
 
 /// Passes a server's progress report on to the client. It must not block.
@@ -32,8 +32,11 @@ pub type ProgressChannel = Arc<dyn Fn(ProgressReport<'_>) + Send + Sync>;
 
 /// Puts a server's question to the client. The answer comes at the latest with the end of the
 /// program whose call the question is about.
-pub type QuestionChannel =
-    Arc<dyn Fn(Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> + Send + Sync>;
+pub type ServerQuestionChannel = Arc<
+    dyn Fn(ServerQuestion) -> BoxFuture<'static, Result<Box<RawValue>, ServerQuestionError>>
+        + Send
+        + Sync,
+>;
 
 /// A progress report of a server about one call.
 #[derive(Clone, Copy, Debug)]
@@ -52,11 +55,11 @@ impl Caller {
     pub fn silent(client: ClientId) -> Self {
         Self {
             client,
-            abilities: Abilities::default(),
+            capabilities: CallerCapabilities::default(),
             trace: None,
             progress: None,
             questions: Arc::new(|question| {
-                let refusal = Refusal::Unsupported(question.subject.method());
+                let refusal = ServerQuestionError::Unsupported(question.kind.method());
                 Box::pin(std::future::ready(Err(refusal)))
             }),
         }
@@ -64,7 +67,10 @@ impl Caller {
 
     /// Sends a question to the client, whether or not the client declares that it can answer it.
     #[must_use]
-    pub fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
+    pub fn ask(
+        &self,
+        question: ServerQuestion,
+    ) -> BoxFuture<'static, Result<Box<RawValue>, ServerQuestionError>> {
         (self.questions)(question)
     }
 }
@@ -81,18 +87,18 @@ pub struct ClientId(pub u64);
 
 /// A request that a server makes of a client.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct ServerQuestion {
     /// The server that asks.
     pub server: ServerName,
     /// The kind of request.
-    pub subject: Subject,
+    pub kind: ServerQuestionKind,
     /// The parameters of the request, as the server wrote them: a JSON object.
     pub params: Box<RawValue>,
 }
 
 /// The kinds of requests that a server may make of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum ServerQuestionKind {
     /// Completing a text with the client's model.
     Sampling,
     /// Having the user fill in a form or open a URL.
@@ -101,8 +107,8 @@ pub enum Subject {
     Roots,
 }
 
-impl Subject {
-    /// Every subject.
+impl ServerQuestionKind {
+    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Sampling, Self::Elicitation, Self::Roots];
 
     /// The protocol method of this kind of request.
@@ -117,7 +123,7 @@ impl Subject {
 
     /// The name of the client capability that allows this kind of request.
     #[must_use]
-    pub fn ability(self) -> &'static str {
+    pub fn capability(self) -> &'static str {
         match self {
             Self::Sampling => "sampling",
             Self::Elicitation => "elicitation",
@@ -127,20 +133,20 @@ impl Subject {
 
     /// The kind of request that `method` makes; `None` for any other method.
     #[must_use]
-    pub fn of_method(method: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|subject| subject.method() == method)
+    pub fn from_method(method: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 }
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum ServerQuestionError {
     /// The client does not support this kind of request.
-    #[error("there is no client here that supports '{0}'")]
+    #[error("no connected client supports '{0}'")]
     Unsupported(&'static str),
     /// No client is connected, or it is unclear which of several clients is meant.
     #[error("{0}")]
-    Nobody(&'static str),
+    Unanswerable(&'static str),
     /// The client answered with an error.
     #[error("{message}")]
     Refused {
@@ -157,17 +163,17 @@ pub enum Refusal {
 /// The kinds of requests that a client can answer, as the protocol writes capabilities: an object
 /// with an entry for each kind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Abilities(Arc<Map<String, Value>>);
+pub struct CallerCapabilities(Arc<Map<String, Value>>);
 
-impl Abilities {
+impl CallerCapabilities {
     /// Selects the relevant entries from the capabilities that a client declares.
     #[must_use]
     pub fn of(capabilities: &Value) -> Self {
-        let abilities = Subject::ALL.into_iter().filter_map(|subject| {
-            let ability = capabilities.get(subject.ability()).filter(|it| it.is_object())?;
-            Some((subject.ability().to_owned(), ability.clone()))
+        let capabilities = ServerQuestionKind::ALL.into_iter().filter_map(|kind| {
+            let capability = capabilities.get(kind.capability()).filter(|it| it.is_object())?;
+            Some((kind.capability().to_owned(), capability.clone()))
         });
-        Self(Arc::new(abilities.collect()))
+        Self(Arc::new(capabilities.collect()))
     }
 
     /// The capabilities of a client that answers every kind of request.
@@ -188,17 +194,17 @@ impl Abilities {
 
     /// Whether a client with these capabilities can answer this request.
     #[must_use]
-    pub fn permit(&self, subject: Subject, params: &RawValue) -> bool {
-        let Some(ability) = self.0.get(subject.ability()) else { return false };
-        if subject != Subject::Elicitation {
+    pub fn permit(&self, kind: ServerQuestionKind, params: &RawValue) -> bool {
+        let Some(capability) = self.0.get(kind.capability()) else { return false };
+        if kind != ServerQuestionKind::Elicitation {
             return true;
         }
         let params: Value = serde_json::from_str(params.get()).unwrap_or_default();
         if params.get("mode").and_then(Value::as_str) == Some("url") {
-            return ability.get("url").is_some();
+            return capability.get("url").is_some();
         }
         // Before the protocol had modes, clients supported forms without declaring them.
-        ability.get("form").is_some() || ability.get("url").is_none()
+        capability.get("form").is_some() || capability.get("url").is_none()
     }
 }
 
@@ -208,9 +214,9 @@ mod tests {
 
     use super::*;
 
-    fn permits(capabilities: &Value, subject: Subject, params: &Value) -> bool {
+    fn permits(capabilities: &Value, kind: ServerQuestionKind, params: &Value) -> bool {
         let params = RawValue::from_string(params.to_string()).unwrap_or_default();
-        Abilities::of(capabilities).permit(subject, &params)
+        CallerCapabilities::of(capabilities).permit(kind, &params)
     }
 
     #[test]
@@ -224,14 +230,15 @@ mod tests {
             (json!({ "sampling": {}, "elicitation": 5 }), false, false),
         ];
         for (capabilities, with_form, with_url) in cases {
-            assert_eq!(permits(&capabilities, Subject::Elicitation, &form), with_form);
-            assert_eq!(permits(&capabilities, Subject::Elicitation, &url), with_url);
+            assert_eq!(permits(&capabilities, ServerQuestionKind::Elicitation, &form), with_form);
+            assert_eq!(permits(&capabilities, ServerQuestionKind::Elicitation, &url), with_url);
         }
     }
 
     #[test]
     fn only_what_can_be_asked_counts() {
-        let abilities = Abilities::of(&json!({ "roots": {}, "experimental": { "x": {} } }));
-        assert_eq!(abilities.to_json(), r#"{"roots":{}}"#);
+        let capabilities =
+            CallerCapabilities::of(&json!({ "roots": {}, "experimental": { "x": {} } }));
+        assert_eq!(capabilities.to_json(), r#"{"roots":{}}"#);
     }
 }

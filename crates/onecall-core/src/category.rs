@@ -2,7 +2,7 @@
 
 /// The rough purpose of a tool. Generated files are grouped by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Category {
+pub enum ToolCategory {
     /// The tool finds or reads something.
     Query,
     /// The tool changes something.
@@ -13,7 +13,7 @@ pub enum Category {
     Other,
 }
 
-impl Category {
+impl ToolCategory {
     /// Every category with its name in configurations and generated files.
     pub const NAMES: [(&str, Self); 4] = [
         ("query", Self::Query),

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::{ToolError, ToolSpec};
+use crate::{AskRule, ToolError, ToolSpec};
 
 /// The decision on one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The call may be made.
     Allow,
     /// The call is rejected because of this rule.
     Deny(DenyRule),
+    /// A person has to approve the call because of this rule.
+    Ask(AskRule),
 }
 
 /// A rule that rejects a call.
@@ -25,11 +27,14 @@ pub enum DenyRule {
 }
 
 impl Decision {
-    /// Decides by the result of the tool lookup.
-    #[must_use]
-    pub fn on(tool: &Result<Arc<ToolSpec>, ToolError>) -> Self {
+    /// Decides by the result of the tool lookup; `ask` returns the rule by which a call of the tool
+    /// needs an approval, if there is one.
+    pub fn of(
+        tool: &Result<Arc<ToolSpec>, ToolError>,
+        ask: impl FnOnce(&ToolSpec) -> Option<AskRule>,
+    ) -> Self {
         match tool {
-            Ok(_) => Self::Allow,
+            Ok(spec) => ask(spec).map_or(Self::Allow, Self::Ask),
             Err(ToolError::NotAvailable { .. }) => Self::Deny(DenyRule::ToolLists),
             Err(ToolError::Quarantined { .. }) => Self::Deny(DenyRule::Pins),
             Err(_) => Self::Deny(DenyRule::NoTool),
@@ -38,10 +43,10 @@ impl Decision {
 
     /// The rule that rejects the call, if it is rejected.
     #[must_use]
-    pub fn denied_by(self) -> Option<DenyRule> {
+    pub fn denied_by(&self) -> Option<DenyRule> {
         match self {
-            Self::Allow => None,
-            Self::Deny(rule) => Some(rule),
+            Self::Allow | Self::Ask(_) => None,
+            Self::Deny(rule) => Some(*rule),
         }
     }
 }

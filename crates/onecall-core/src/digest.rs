@@ -16,6 +16,12 @@ impl Digest {
         Self(Sha256::digest(content).into())
     }
 
+    /// A digest that was stored as bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The digest as bytes.
     #[must_use]
     pub fn into_bytes(self) -> [u8; 32] {
@@ -31,9 +37,9 @@ impl fmt::Display for Digest {
 
 /// Computes the digest of several parts.
 #[derive(Clone, Debug, Default)]
-pub struct Hasher(Sha256);
+pub struct DigestBuilder(Sha256);
 
-impl Hasher {
+impl DigestBuilder {
     /// Adds bytes as they are. Different parts can give the same digest if they are equal when
     /// joined, unless each has a fixed length or a separator that it cannot contain.
     pub fn add(&mut self, bytes: impl AsRef<[u8]>) {
@@ -63,7 +69,7 @@ mod tests {
         // printf abc | sha256sum
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of("abc").to_string(), known);
-        let mut joined = Hasher::default();
+        let mut joined = DigestBuilder::default();
         ["a", "bc"].iter().for_each(|part| joined.add(part));
         assert_eq!(joined.finish(), Digest::of("abc"));
     }
@@ -71,7 +77,7 @@ mod tests {
     #[test]
     fn parts_are_told_apart_by_their_lengths() {
         let of = |parts: &[&str]| {
-            let mut hasher = Hasher::default();
+            let mut hasher = DigestBuilder::default();
             parts.iter().for_each(|part| hasher.add_part(part));
             hasher.finish()
         };

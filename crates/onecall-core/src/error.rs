@@ -1,12 +1,14 @@
 //! The errors of tool calls. A program can catch each of them and continue.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::CallableName;
 
 /// An error of a tool call, which a program catches as `ToolError`; the message is the display
-/// text.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+/// text. Journals keep it in its serialized form.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(tag = "error", rename_all = "snake_case")]
 pub enum ToolError {
     /// The tool, its server or the connection failed; the program continues.
     #[error("'{name}' failed: {message}")]
@@ -19,7 +21,7 @@ pub enum ToolError {
     /// The call did not reach the tool: the tool is unknown where tools are executed, or it does
     /// not accept these arguments. Nothing was done; the program continues.
     #[error("'{name}' failed: {message}")]
-    NotUnderstood {
+    InvalidCall {
         /// The tool as the program named it.
         name: CallableName,
         /// The problem with the call.
@@ -46,6 +48,16 @@ pub enum ToolError {
         name: CallableName,
         /// Why the tool is quarantined, and what the user can do.
         why: String,
+    },
+    /// A person denied the call, or nobody approved it in time. The call was not made.
+    #[error("'{name}' was denied: {reason}")]
+    Denied {
+        /// The tool as the program named it.
+        name: CallableName,
+        /// The reason that the person gave.
+        reason: String,
+        /// Who denied the call.
+        by: String,
     },
     /// The program has used up its calls; all its later calls fail too.
     #[error("'{name}' was not called: the limit of {limit} tool calls per program is reached")]

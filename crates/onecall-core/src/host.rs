@@ -17,7 +17,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Looks callable names up, so that programs can call them.
 pub trait ToolResolver: Send + Sync {
     /// Looks a name up for a program. May wait for servers that are still connecting.
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a>;
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a>;
 
     /// A number that changes whenever the lookup of a name may give another result. A resolution
     /// stays valid as long as the number is the same.
@@ -54,18 +54,18 @@ impl<T: CallHandler + ?Sized> CallHandler for Arc<T> {
 /// use std::sync::Arc;
 ///
 /// use onecall_core::{
-///     Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
+///     Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, ResolutionFuture,
 ///     ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec, ToolValue,
 /// };
 ///
 /// struct Greeter;
 ///
 /// impl ToolResolver for Greeter {
-///     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+///     fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
 ///         if name.as_str() != "greet" {
-///             return Resolving::now(Resolution::unknown(Vec::new()));
+///             return ResolutionFuture::ready(Resolution::unknown(Vec::new()));
 ///         }
-///         Resolving::now(Resolution::Callable(Arc::new(ToolSpec {
+///         ResolutionFuture::ready(Resolution::Callable(Arc::new(ToolSpec {
 ///             callable: name.clone(),
 ///             server: ServerName::new("greeter"),
 ///             tool: ToolName::new("greet"),
@@ -101,7 +101,7 @@ impl<T: ToolResolver + CallHandler + ?Sized> ToolHost for T {}
 /// Answers the requests of a running program: lookups, tool calls and questions.
 pub trait ProgramHost: Send + Sync {
     /// Looks up a name that the program uses and does not define.
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a>;
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a>;
 
     /// Executes a call of the program. Dropping the future cancels the call.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
@@ -109,8 +109,12 @@ pub trait ProgramHost: Send + Sync {
     /// Executes a node of the plan that the program executes. Dropping the future cancels the call.
     fn call_node(&self, call: NodeCall) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
 
-    /// Answers a question of the program.
-    fn ask(&self, question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
+    /// Answers a question of the program; `id` distinguishes it from its calls and other questions.
+    fn ask(
+        &self,
+        id: u64,
+        question: ProgramQuestion,
+    ) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
 }
 
 /// The result of looking a name up for a program.
@@ -170,31 +174,31 @@ impl Resolution {
 
 /// A [`Resolution`] that is available now or later. In most cases it is available at once, and then
 /// it costs no allocation.
-pub enum Resolving<'a> {
+pub enum ResolutionFuture<'a> {
     /// The resolution is available.
-    Now(Ready<Resolution>),
+    Ready(Ready<Resolution>),
     /// The resolution depends on something that is still under way, such as a connecting server.
-    Later(BoxFuture<'a, Resolution>),
+    Pending(BoxFuture<'a, Resolution>),
 }
 
-impl<'a> Resolving<'a> {
+impl<'a> ResolutionFuture<'a> {
     /// A resolution that is available at once.
     #[must_use]
-    pub fn now(resolution: Resolution) -> Self {
-        Self::Now(ready(resolution))
+    pub fn ready(resolution: Resolution) -> Self {
+        Self::Ready(ready(resolution))
     }
 
     /// A resolution that has to be awaited.
-    pub fn later(resolution: impl Future<Output = Resolution> + Send + 'a) -> Self {
-        Self::Later(Box::pin(resolution))
+    pub fn pending(resolution: impl Future<Output = Resolution> + Send + 'a) -> Self {
+        Self::Pending(Box::pin(resolution))
     }
 
     /// The resolution if it is available at once; `None` if it has to be awaited.
     #[must_use]
-    pub fn known(self) -> Option<Resolution> {
+    pub fn if_ready(self) -> Option<Resolution> {
         match self {
-            Self::Now(known) => Some(known.into_inner()),
-            Self::Later(_) => None,
+            Self::Ready(known) => Some(known.into_inner()),
+            Self::Pending(_) => None,
         }
     }
 
@@ -202,19 +206,19 @@ impl<'a> Resolving<'a> {
     #[must_use]
     pub fn map(self, change: impl FnOnce(Resolution) -> Resolution + Send + 'a) -> Self {
         match self {
-            Self::Now(known) => Self::now(change(known.into_inner())),
-            Self::Later(resolution) => Self::later(async move { change(resolution.await) }),
+            Self::Ready(known) => Self::ready(change(known.into_inner())),
+            Self::Pending(resolution) => Self::pending(async move { change(resolution.await) }),
         }
     }
 }
 
-impl Future for Resolving<'_> {
+impl Future for ResolutionFuture<'_> {
     type Output = Resolution;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Resolution> {
         match self.get_mut() {
-            Self::Now(known) => Pin::new(known).poll(context),
-            Self::Later(resolution) => resolution.as_mut().poll(context),
+            Self::Ready(known) => Pin::new(known).poll(context),
+            Self::Pending(resolution) => resolution.as_mut().poll(context),
         }
     }
 }

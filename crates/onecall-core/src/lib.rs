@@ -11,6 +11,7 @@ compile_error!(
      them, as Unix does. On Windows, run it in WSL 2 or in a Linux container; docs/systems.md says how"
 );
 
+mod approval;
 mod cache;
 mod call;
 mod caller;
@@ -20,6 +21,7 @@ mod digest;
 mod engine;
 mod error;
 mod host;
+mod journal;
 pub mod lines;
 mod name;
 pub mod nearest;
@@ -39,33 +41,38 @@ mod tool;
 mod trace;
 mod value;
 
+pub use approval::{
+    AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, AskPolicy, AskRule, ItemId,
+    QuestionKind, ToolHint, Verdict,
+};
 pub use cache::{CacheScope, CacheSettings};
 pub use call::{
-    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, LogEntry, NodeCall, ResolvedCall,
+    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, LogIndex, NodeCall, ResolvedCall,
     RunContext, RunKind, ToolCall,
 };
 pub use caller::{
-    Abilities, Caller, ClientId, ProgressChannel, ProgressReport, Question, QuestionChannel,
-    Refusal, Subject,
+    Caller, CallerCapabilities, ClientId, ProgressChannel, ProgressReport, ServerQuestion,
+    ServerQuestionChannel, ServerQuestionError, ServerQuestionKind,
 };
-pub use category::Category;
+pub use category::ToolCategory;
 pub use decision::{Decision, DenyRule};
-pub use digest::{Digest, Hasher};
+pub use digest::{Digest, DigestBuilder};
 pub use engine::{EngineChoice, EngineName, Language};
 pub use error::ToolError;
 pub use host::{
-    BoxFuture, CallHandler, ProgramHost, Resolution, Resolving, ToolHost, ToolResolver,
+    BoxFuture, CallHandler, ProgramHost, Resolution, ResolutionFuture, ToolHost, ToolResolver,
 };
+pub use journal::{CallSite, InPlaceReason, JournalCall, JournalEvent};
 pub use name::{CallableName, ServerName, ToolName};
 pub use nonfinite::replace_nonfinite;
 pub use outcome::{
-    CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output,
-    PlanPart, Shown, ShownKind, TextSizes, Tokens,
+    CallEnd, CallRecord, CallSummary, DeniedResource, ErrorSummary, Failure, Media, MediaKind,
+    Outcome, Output, PlanPart, RecordedResult, TextSizes, TokenUsage,
 };
 pub use pattern::{PatternError, ToolPattern, ToolPolicy};
 pub use program::{
-    Detail, Limits, Program, SessionHandle, SessionKey, SessionLimits, SessionRequest, TotalLimits,
-    Workspace, WorkspaceAccess,
+    OutcomeDetail, Program, RunLimits, SessionHandle, SessionKey, SessionLimits, SessionRequest,
+    TotalLimits, Workspace, WorkspaceAccess,
 };
 pub use question::ProgramQuestion;
 pub use resources::{ListKind, ResourceError, ResourceHost};

@@ -5,6 +5,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -59,7 +61,19 @@ name_type! {
     CallableName
 }
 
+impl Serialize for CallableName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for CallableName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::new)
+    }
+}
+
 impl CallableName {
     /// No tool has a name of more bytes than this; longer ones are not looked up.
-    pub const LONGEST: usize = 4 * 1024;
+    pub const MAX_BYTES: usize = 4 * 1024;
 }

@@ -4,22 +4,22 @@
 use strsim::osa_distance;
 
 /// The least similarity at which a known word is suggested.
-const CLOSE: f64 = 0.6;
+const MIN_SIMILARITY: f64 = 0.6;
 
 /// The shortest part of a known word that can stand for the whole word: a shorter one is part of
 /// too many words by chance.
-const SHORTEST_PART: usize = 4;
+const MIN_PART_LENGTH: usize = 4;
 
 /// The similarity of a word and a part of it. It ranks just below a word with one or two typing
 /// errors.
-const PART: f64 = 0.75;
+const PART_SIMILARITY: f64 = 0.75;
 
 /// Bytes of the longest words that are compared. Comparing costs the product of the lengths, and
 /// words from outside can be megabytes long.
-const LONGEST: usize = 200;
+const MAX_WORD_BYTES: usize = 200;
 
 /// How many known words one word is compared with.
-const COMPARISONS: usize = 2_000;
+const MAX_COMPARISONS: usize = 2_000;
 
 /// The known word that was probably meant.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
@@ -32,30 +32,31 @@ pub fn nearest_words<'k>(
     known: impl IntoIterator<Item = &'k str>,
     limit: usize,
 ) -> Vec<&'k str> {
-    if word.len() > LONGEST {
+    if word.len() > MAX_WORD_BYTES {
         return Vec::new();
     }
     let letters = letters_and_digits(word);
     let score = |known: &'k str| {
         let other = letters_and_digits(known);
-        let alike = likeness_of_letters(&letters, &other);
-        let is_part = letters.len() >= SHORTEST_PART && other.contains(&letters)
-            || other.len() >= SHORTEST_PART && letters.contains(&other);
-        (if is_part { alike.max(PART) } else { alike }, known)
+        let similarity = letter_similarity(&letters, &other);
+        let is_part = letters.len() >= MIN_PART_LENGTH && other.contains(&letters)
+            || other.len() >= MIN_PART_LENGTH && letters.contains(&other);
+        (if is_part { similarity.max(PART_SIMILARITY) } else { similarity }, known)
     };
-    let compared = known.into_iter().take(COMPARISONS).filter(|known| known.len() <= LONGEST);
-    let near = compared.map(score).filter(|(score, _)| *score >= CLOSE);
+    let compared =
+        known.into_iter().take(MAX_COMPARISONS).filter(|known| known.len() <= MAX_WORD_BYTES);
+    let candidates = compared.map(score).filter(|(score, _)| *score >= MIN_SIMILARITY);
     // Among equal scores, the word that is spelled most like `word` comes first.
-    let mut near: Vec<_> =
-        near.map(|(score, known)| (score, osa_distance(word, known), known)).collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
-    near.into_iter().take(limit).map(|(_, _, known)| known).collect()
+    let mut candidates: Vec<_> =
+        candidates.map(|(score, known)| (score, osa_distance(word, known), known)).collect();
+    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    candidates.into_iter().take(limit).map(|(_, _, known)| known).collect()
 }
 
 /// The similarity of two words, from 0 (nothing in common) to 1 (the same letters and digits).
 #[must_use]
-pub fn likeness(one: &str, other: &str) -> f64 {
-    likeness_of_letters(&letters_and_digits(one), &letters_and_digits(other))
+pub fn word_similarity(one: &str, other: &str) -> f64 {
+    letter_similarity(&letters_and_digits(one), &letters_and_digits(other))
 }
 
 /// The ASCII letters and digits of a text, in lower case. Characters of other alphabets are
@@ -67,9 +68,9 @@ pub fn letters_and_digits(text: &str) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "both are below the longest length compared")]
-fn likeness_of_letters(one: &str, other: &str) -> f64 {
+fn letter_similarity(one: &str, other: &str) -> f64 {
     let longer = one.len().max(other.len());
-    if longer == 0 || longer > LONGEST {
+    if longer == 0 || longer > MAX_WORD_BYTES {
         return 0.0;
     }
     1.0 - osa_distance(one, other) as f64 / longer as f64

@@ -20,13 +20,13 @@ pub struct Outcome {
     /// The text that the program wrote to stderr.
     pub stderr: Output,
     /// The images and recordings it showed.
-    pub shown: Vec<Shown>,
+    pub media: Vec<Media>,
     /// The value it returned, or the value of its last expression, or else of its variable
-    /// `result`. It is present only if the program asked for a whole [`Detail`](crate::Detail) and
-    /// the value is plain data.
+    /// `result`. It is present only if the program asked for a whole
+    /// [`OutcomeDetail`](crate::OutcomeDetail) and the value is plain data.
     pub value: Option<Box<RawValue>>,
     /// The tool calls it made.
-    pub calls: Calls,
+    pub calls: CallSummary,
     /// Further remarks for the author of the program, one line each.
     pub remarks: Vec<String>,
     /// The handle of the session that the program started, if only the handle can continue it.
@@ -53,9 +53,9 @@ impl Outcome {
             result: failure.map_or(Ok(()), Err),
             stdout: Output::default(),
             stderr: Output::default(),
-            shown: Vec::new(),
+            media: Vec::new(),
             value: None,
-            calls: Calls::default(),
+            calls: CallSummary::default(),
             remarks: Vec::new(),
             session: None,
             sizes: None,
@@ -78,8 +78,8 @@ pub struct TextSizes {
 impl TextSizes {
     /// Estimates the tokens of texts of these sizes.
     #[must_use]
-    pub fn tokens(self) -> Tokens {
-        Tokens {
+    pub fn tokens(self) -> TokenUsage {
+        TokenUsage {
             direct: tokens_of_size(self.direct),
             onecall: tokens_of_size(self.onecall),
             estimated: true,
@@ -90,7 +90,7 @@ impl TextSizes {
 /// Tokens that a model would have read and written with direct calls, and those that it did
 /// with a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
+pub struct TokenUsage {
     /// The tokens with direct calls.
     pub direct: u64,
     /// The tokens with the program.
@@ -99,7 +99,7 @@ pub struct Tokens {
     pub estimated: bool,
 }
 
-impl Tokens {
+impl TokenUsage {
     /// The tokens saved; negative if direct calls would have been shorter.
     #[must_use]
     pub fn saved(self) -> i64 {
@@ -119,9 +119,9 @@ pub struct Output {
 
 /// An image or a recording that a program showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct Media {
     /// Whether it is an image or a recording.
-    pub kind: ShownKind,
+    pub kind: MediaKind,
     /// The bytes in base64.
     pub data: String,
     /// The media type, such as `image/png`.
@@ -130,7 +130,7 @@ pub struct Shown {
 
 /// The kinds of media that a program can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShownKind {
+pub enum MediaKind {
     /// An image.
     Image,
     /// A recording.
@@ -139,7 +139,7 @@ pub enum ShownKind {
 
 /// The tool calls of a program.
 #[derive(Clone, Debug, Default)]
-pub struct Calls {
+pub struct CallSummary {
     /// How many calls returned a value.
     pub completed: u64,
     /// Records of the first calls, in the order in which they began.
@@ -158,10 +158,10 @@ pub struct CallRecord {
     /// The arguments as JSON, possibly truncated.
     pub arguments: String,
     /// Whether `arguments` is complete.
-    pub is_whole: bool,
+    pub has_all_arguments: bool,
     /// Whether the tool declares that it changes nothing. It is looked up only if the program
     /// failed.
-    pub harmless: bool,
+    pub is_read_only: bool,
     /// The time from the start of the program to the start of the call.
     pub started: Duration,
     /// Whether the answer came from the cache.
@@ -176,7 +176,7 @@ pub struct CallEnd {
     /// The time from the start of the call to its end.
     pub duration: Duration,
     /// The result of the call.
-    pub answer: Observation,
+    pub result: RecordedResult,
     /// Whether the call was sent to the tool.
     pub sent: bool,
 }
@@ -185,13 +185,13 @@ impl CallEnd {
     /// Whether the call failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        matches!(self.answer, Observation::Failed(_))
+        matches!(self.result, RecordedResult::Failed(_))
     }
 }
 
 /// The result of a tool call, as its record keeps it.
 #[derive(Clone, Debug)]
-pub enum Observation {
+pub enum RecordedResult {
     /// The call returned this value.
     Value(ToolValue),
     /// The call returned a value that was not kept.
@@ -265,7 +265,7 @@ pub struct ErrorSummary {
     /// The line of the program where it happened.
     pub line: Option<u64>,
     /// The resource that the sandbox denied to the program, if that is why it failed.
-    pub denied: Option<Denied>,
+    pub denied: Option<DeniedResource>,
     /// The part of a plan that failed, if the program executed a plan. The text of the failure is
     /// then its message alone.
     pub plan_part: Option<PlanPart>,
@@ -285,7 +285,7 @@ pub enum PlanPart {
 
 /// Something that the sandbox denies to programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denied {
+pub enum DeniedResource {
     /// Connections to other machines, and name lookups.
     Network,
     /// Files outside of the workspace.
@@ -296,7 +296,7 @@ pub enum Denied {
     Input,
 }
 
-impl Denied {
+impl DeniedResource {
     /// Every variant with its name in the messages of workers.
     pub const NAMES: [(&str, Self); 4] = [
         ("network", Self::Network),

@@ -20,7 +20,7 @@ pub struct Program {
     /// The session that keeps its variables, if there is one.
     pub session: Option<SessionRequest>,
     /// How much of the outcome is wanted.
-    pub detail: Detail,
+    pub detail: OutcomeDetail,
     /// The content of `sys.argv` for a Python program: a name for the program, then its arguments.
     /// If empty, the default name is used.
     pub argv: Vec<String>,
@@ -35,7 +35,7 @@ impl Program {
             engine: None,
             timeout: None,
             session: None,
-            detail: Detail::default(),
+            detail: OutcomeDetail::default(),
             argv: Vec::new(),
         }
     }
@@ -108,7 +108,7 @@ impl SessionHandle {
 
     /// Parses the handle that a client has sent; `None` if the text is a name.
     #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         text.starts_with(Self::PREFIX).then(|| Self(text.to_owned()))
     }
 
@@ -142,7 +142,7 @@ impl Default for SessionLimits {
 
 /// How much of an outcome is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Detail {
+pub enum OutcomeDetail {
     /// The parts that a model reads.
     #[default]
     Brief,
@@ -189,7 +189,7 @@ impl Default for TotalLimits {
 
 /// The limits of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// The wall-clock time it may run.
     pub timeout: Duration,
     /// The bytes of output that are kept, for stdout and stderr each.
@@ -202,7 +202,7 @@ pub struct Limits {
     pub max_parallel_calls: usize,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(120),

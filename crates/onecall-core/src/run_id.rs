@@ -17,15 +17,15 @@ impl RunId {
     /// An identifier for a run that began this many milliseconds after 1970: nine digits for the
     /// time and five random ones.
     #[must_use]
-    pub fn at(milliseconds: i64) -> Self {
+    pub fn generate(milliseconds: i64) -> Self {
         // The standard library seeds it at random, differently each time.
-        let chance = RandomState::new().hash_one(std::process::id());
+        let random = RandomState::new().hash_one(std::process::id());
         let time = u64::try_from(milliseconds).unwrap_or(0);
-        Self(digits(time, 9) + &digits(chance, 5))
+        Self(digits(time, 9) + &digits(random, 5))
     }
 
     /// Wraps an identifier that exists already.
-    pub fn known(name: impl Into<String>) -> Self {
+    pub fn from_existing(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
@@ -57,11 +57,11 @@ mod tests {
 
     #[test]
     fn names_of_runs_are_in_the_order_of_time_and_differ() {
-        let earlier = RunId::at(1_778_311_773_000);
-        let later = RunId::at(1_778_311_773_001);
+        let earlier = RunId::generate(1_778_311_773_000);
+        let later = RunId::generate(1_778_311_773_001);
         assert!(earlier < later, "{earlier} {later}");
         assert_eq!(earlier.as_str().len(), 14);
-        let names: BTreeSet<_> = (0..100).map(|_| RunId::at(5)).collect();
+        let names: BTreeSet<_> = (0..100).map(|_| RunId::generate(5)).collect();
         assert!(names.len() > 95);
     }
 }

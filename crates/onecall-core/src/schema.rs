@@ -32,12 +32,12 @@ impl Schema {
     /// A schema cut to `depth` levels, and never deeper than can be parsed again. Below them, any
     /// value is accepted.
     #[must_use]
-    pub fn within(mut value: Value, depth: usize) -> Self {
-        cut(&mut value, depth.min(MAX_DEPTH));
-        Self::of_text(value.to_string().into())
+    pub fn with_max_depth(mut value: Value, depth: usize) -> Self {
+        truncate_below(&mut value, depth.min(MAX_DEPTH));
+        Self::from_text(value.to_string().into())
     }
 
-    fn of_text(text: Arc<str>) -> Self {
+    fn from_text(text: Arc<str>) -> Self {
         Self { text, parsed: Mutex::default(), output_form: OnceLock::new() }
     }
 
@@ -57,41 +57,41 @@ impl Schema {
         }
         let value = Arc::new(serde_json::from_str(&self.text).unwrap_or_default());
         *parsed = Arc::downgrade(&value);
-        recent::keep(&value, self.text.len());
+        recent::insert(&value, self.text.len());
         value
     }
 
     /// The names of the properties, in their order.
     #[must_use]
     pub fn property_names(&self) -> Vec<String> {
-        let read = || -> Option<Names> {
-            let Parts { properties } = serde_json::from_str(&self.text).ok()?;
+        let read = || -> Option<ObjectKeys> {
+            let SchemaProperties { properties } = serde_json::from_str(&self.text).ok()?;
             serde_json::from_str(properties?.get()).ok()
         };
-        read().map(|Names(names)| names).unwrap_or_default()
+        read().map(|ObjectKeys(names)| names).unwrap_or_default()
     }
 }
 
 /// The part of a schema that lists the properties.
 #[derive(Deserialize)]
-struct Parts<'a> {
+struct SchemaProperties<'a> {
     #[serde(borrow)]
     properties: Option<&'a RawValue>,
 }
 
 /// The keys of a JSON object, in their order.
-struct Names(Vec<String>);
+struct ObjectKeys(Vec<String>);
 
-impl<'de> Deserialize<'de> for Names {
+impl<'de> Deserialize<'de> for ObjectKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(NamesVisitor)
+        deserializer.deserialize_map(ObjectKeysVisitor)
     }
 }
 
-struct NamesVisitor;
+struct ObjectKeysVisitor;
 
-impl<'de> Visitor<'de> for NamesVisitor {
-    type Value = Names;
+impl<'de> Visitor<'de> for ObjectKeysVisitor {
+    type Value = ObjectKeys;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
@@ -102,29 +102,31 @@ impl<'de> Visitor<'de> for NamesVisitor {
         while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
             names.push(name);
         }
-        Ok(Names(names))
+        Ok(ObjectKeys(names))
     }
 }
 
 /// Replaces everything below `depth` levels by a schema that accepts any value.
-fn cut(value: &mut Value, depth: usize) {
+fn truncate_below(value: &mut Value, depth: usize) {
     match value {
         Value::Array(_) | Value::Object(_) if depth == 0 => *value = Value::Bool(true),
-        Value::Array(items) => items.iter_mut().for_each(|item| cut(item, depth - 1)),
-        Value::Object(entries) => entries.values_mut().for_each(|entry| cut(entry, depth - 1)),
+        Value::Array(items) => items.iter_mut().for_each(|item| truncate_below(item, depth - 1)),
+        Value::Object(entries) => {
+            entries.values_mut().for_each(|entry| truncate_below(entry, depth - 1))
+        }
         _ => {}
     }
 }
 
 impl From<Value> for Schema {
     fn from(value: Value) -> Self {
-        Self::within(value, MAX_DEPTH)
+        Self::with_max_depth(value, MAX_DEPTH)
     }
 }
 
 impl Clone for Schema {
     fn clone(&self) -> Self {
-        Self { output_form: self.output_form.clone(), ..Self::of_text(Arc::clone(&self.text)) }
+        Self { output_form: self.output_form.clone(), ..Self::from_text(Arc::clone(&self.text)) }
     }
 }
 
@@ -162,7 +164,7 @@ mod tests {
         assert_eq!(schema.property_names(), ["z", "a\n"]);
         assert_eq!(json!(schema), value);
         let deep = (0..1_000).fold(json!({}), |inner, _| json!({ "not": inner }));
-        assert_eq!(Schema::within(deep.clone(), 2).text(), r#"{"not":{"not":true}}"#);
+        assert_eq!(Schema::with_max_depth(deep.clone(), 2).text(), r#"{"not":{"not":true}}"#);
         assert!(Schema::from(deep).value().is_object());
         for odd in [json!(null), json!(true), json!({}), json!({ "properties": [1] })] {
             assert_eq!(Schema::from(odd.clone()).property_names(), [""; 0]);

@@ -2,32 +2,32 @@
 //! server goes through here; values that programs receive do not.
 //!
 //! Two rules hold: a character that is invisible, or that changes how others are displayed, is
-//! written as its code (see [`marked`]), and a text that is too long is cut with a note of how much
-//! is missing (see [`cut`]).
+//! written as its code (see [`chars_with_visibility`]), and a text that is too long is cut with a
+//! note of how much is missing (see [`cut`]).
 
 mod invisible;
 mod length;
-mod plain;
+mod one_line;
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-pub use invisible::{Marked, marked};
-pub use length::{cut, grouped, tokens, tokens_of_size};
-pub use plain::plain;
+pub use invisible::{CharsWithVisibility, chars_with_visibility};
+pub use length::{cut, tokens, tokens_of_size, with_thousands_separators};
+pub use one_line::one_line;
 
 /// Writes every invisible character of a text as `\u{…}`. Line breaks and tabs are kept, and a
 /// carriage return before a line break is removed.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
-    rewritten(text, |character| character == '\n', push_code)
+    escape_characters(text, |character| character == '\n', push_code)
 }
 
 /// Writes every invisible character of a text as `\u{…}`, including line breaks, so that the result
 /// is one line.
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
-    rewritten(text, |_| false, push_code)
+    escape_characters(text, |_| false, push_code)
 }
 
 /// Formats a text as one word of a shell command, quoted where necessary.
@@ -50,7 +50,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
             _ = write!(shown, "\\u{unit:04x}");
         }
     };
-    rewritten(json, |character| character == '\n', escape)
+    escape_characters(json, |character| character == '\n', escape)
 }
 
 /// Makes a text safe to read: it has no invisible characters and at most `max_tokens` tokens.
@@ -65,7 +65,7 @@ pub fn push_code(text: &mut String, character: char) {
     _ = write!(text, "\\u{{{:x}}}", u32::from(character));
 }
 
-fn rewritten(
+fn escape_characters(
     text: &str,
     is_kept: impl Fn(char) -> bool,
     escape: impl Fn(&mut String, char),
@@ -74,7 +74,7 @@ fn rewritten(
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
-    let mut characters = marked(text).peekable();
+    let mut characters = chars_with_visibility(text).peekable();
     while let Some((character, is_visible)) = characters.next() {
         let mut ends_line =
             || is_kept('\n') && characters.peek().is_some_and(|(it, _)| *it == '\n');

@@ -14,6 +14,21 @@ impl Timestamp {
         Self::from(SystemTime::now())
     }
 
+    /// The time that a text stands for: a date and time with its offset from UTC, such as
+    /// `2026-05-09T07:29:33Z`, or a date, which stands for its end in UTC.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let end = |date: jiff::civil::Date| {
+            let midnight = date.tomorrow().ok()?.to_datetime(jiff::civil::Time::midnight());
+            jiff::tz::Offset::UTC.to_timestamp(midnight).ok()
+        };
+        // A text with a time is also read as a date, without its time.
+        let time = text.parse::<jiff::Timestamp>().ok();
+        let is_date = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let time = time.or_else(|| text.parse().ok().filter(|_| is_date).and_then(end))?;
+        Some(Self(time.as_millisecond()))
+    }
+
     /// The time this much later.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
@@ -46,7 +61,7 @@ impl Timestamp {
 
     /// The date and time in UTC as part of a file name, such as `20260509-072933`.
     #[must_use]
-    pub fn in_file_names(self) -> String {
+    pub fn for_file_name(self) -> String {
         self.calendar().strftime("%Y%m%d-%H%M%S").to_string()
     }
 
@@ -86,6 +101,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_date_stands_for_its_end() {
+        let read = |text| Timestamp::parse(text).map(|time| time.to_string());
+        let rows = [
+            ("2026-12-31", Some("2027-01-01T00:00:00Z")),
+            ("2026-12-31T18:00:00Z", Some("2026-12-31T18:00:00Z")),
+            ("2026-12-31T18:00:00+01:00", Some("2026-12-31T17:00:00Z")),
+            ("2026-12-31T18:00:00", None),
+            ("2026-02-30", None),
+            ("9999-12-31", None),
+            ("", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(read(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn a_moment_reads_as_a_date() {
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
@@ -99,7 +131,7 @@ mod tests {
         }
         assert_eq!(Timestamp(i64::MAX).day(), "9999-12-30");
         assert_eq!(Timestamp(i64::MIN).day(), "-9999-01-02");
-        assert_eq!(Timestamp(1_794_766_292_000).in_file_names(), "20261115-181132");
+        assert_eq!(Timestamp(1_794_766_292_000).for_file_name(), "20261115-181132");
         let precise = Timestamp(951_827_696_042).with_milliseconds();
         assert_eq!(precise, "2000-02-29T12:34:56.042Z");
     }

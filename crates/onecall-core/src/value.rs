@@ -29,7 +29,7 @@ pub enum ToolValue {
 /// The serialized form of a value with content: the kind and the text of the value, and the
 /// content.
 #[derive(Deserialize)]
-struct WrittenContent(String, String, Box<RawValue>);
+struct EncodedContent(String, String, Box<RawValue>);
 
 impl ToolValue {
     /// The size of the value in bytes of text.
@@ -65,13 +65,13 @@ impl ToolValue {
 
     /// Serializes the value as the name of its kind and a text, to be stored or sent.
     #[must_use]
-    pub fn written(&self) -> (&'static str, Cow<'_, str>) {
+    pub fn encode(&self) -> (&'static str, Cow<'_, str>) {
         match self {
             Self::Nothing => ("nothing", Cow::Borrowed("")),
             Self::Json(json) => ("json", Cow::Borrowed(json.get())),
             Self::Text(text) => ("text", Cow::Borrowed(text)),
             Self::WithContent { value, content } => {
-                let (kind, text) = value.written();
+                let (kind, text) = value.encode();
                 // Serializing strings and JSON cannot fail.
                 let all = to_raw_value(&(kind, text, content)).unwrap_or_default();
                 ("content", Cow::Owned(Box::<str>::from(all).into_string()))
@@ -79,17 +79,17 @@ impl ToolValue {
         }
     }
 
-    /// Parses a value that was [`written`](Self::written) as this kind and text; `None` if the kind
+    /// Parses a value that was [encoded](Self::encode) as this kind and text; `None` if the kind
     /// or the text is invalid.
     #[must_use]
-    pub fn read(kind: &str, text: String) -> Option<Self> {
+    pub fn decode(kind: &str, text: String) -> Option<Self> {
         match kind {
             "nothing" if text.is_empty() => Some(Self::Nothing),
             "json" => RawValue::from_string(text).ok().map(Self::Json),
             "text" => Some(Self::Text(text)),
             "content" => {
-                let WrittenContent(kind, text, content) = serde_json::from_str(&text).ok()?;
-                let value = Self::read(&kind, text).filter(|_| kind != "content")?;
+                let EncodedContent(kind, text, content) = serde_json::from_str(&text).ok()?;
+                let value = Self::decode(&kind, text).filter(|_| kind != "content")?;
                 Some(Self::WithContent { value: Box::new(value), content })
             }
             _ => None,
@@ -132,10 +132,10 @@ mod tests {
                 ("content", r#"["json","{}",[{"type":"image","data":"AA=="}]]"#),
             ),
         ] {
-            let (kind, text) = value.written();
+            let (kind, text) = value.encode();
             assert_eq!((kind, &*text), expected);
-            let again = ToolValue::read(kind, text.clone().into_owned()).unwrap();
-            assert_eq!(again.written(), (kind, text));
+            let again = ToolValue::decode(kind, text.clone().into_owned()).unwrap();
+            assert_eq!(again.encode(), (kind, text));
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
             ("content", r#"["content","[\"text\",\"\",[]]",[]]"#),
             ("content", r#"["text","a"]"#),
         ] {
-            assert!(ToolValue::read(kind, text.to_owned()).is_none(), "{kind} {text}");
+            assert!(ToolValue::decode(kind, text.to_owned()).is_none(), "{kind} {text}");
         }
     }
 }

@@ -22,7 +22,7 @@ const MAX_WAITING: usize = 1_000;
 const MEBIBYTE: u64 = 1024 * 1024;
 
 /// The advice for a program that was refused because too many programs run.
-const REMEDY: &str = "nothing of it was executed; run it again later, or raise 'max_programs' and \
+const RETRY_ADVICE: &str = "nothing of it was executed; run it again later, or raise 'max_programs' and \
      'max_total_memory_mb' in execution";
 
 /// How busy the engines are.
@@ -40,10 +40,10 @@ pub struct Load {
 
 /// Decides which programs may run.
 #[derive(Debug)]
-pub(crate) struct Admission(Mutex<State>);
+pub(crate) struct Admission(Mutex<AdmissionState>);
 
 #[derive(Debug)]
-struct State {
+struct AdmissionState {
     totals: TotalLimits,
     /// The total memory if none is configured.
     default_total: u64,
@@ -57,20 +57,20 @@ struct State {
 #[derive(Debug)]
 struct Waiter {
     memory: u64,
-    admitted: oneshot::Sender<Place>,
+    admitted: oneshot::Sender<AdmissionPermit>,
 }
 
 /// The right to run of one program, with the memory that is reserved for it.
 #[derive(Debug)]
-pub(crate) struct Place {
-    turn: Turn,
+pub(crate) struct AdmissionPermit {
+    running_slot: RunningSlot,
     /// The reservation; `None` if the worker of a session holds it already.
     pub(crate) memory: Option<Reservation>,
 }
 
 /// One of the programs that run at once. When it is dropped, the next one can begin.
 #[derive(Debug)]
-struct Turn(Arc<Admission>);
+struct RunningSlot(Arc<Admission>);
 
 /// Memory that is reserved until this is dropped.
 #[derive(Debug)]
@@ -95,11 +95,11 @@ struct IdleWorker {
 
 /// A session's handle to its worker, which ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct IdleHandle(Arc<IdleWorker>);
+pub(crate) struct IdleWorkerHandle(Arc<IdleWorker>);
 
 impl Admission {
     pub(crate) fn new(totals: TotalLimits) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State {
+        Arc::new(Self(Mutex::new(AdmissionState {
             totals,
             default_total: machine_memory::default_total(),
             running: 0,
@@ -112,12 +112,12 @@ impl Admission {
     /// Replaces the limits. Programs that are running keep what they have reserved.
     pub(crate) fn set_totals(self: &Arc<Self>, totals: TotalLimits) {
         self.state().totals = totals;
-        self.settle();
+        self.admit_waiting();
     }
 
     pub(crate) fn load(&self) -> Load {
         let mut state = self.state();
-        state.forget_cancelled();
+        state.remove_cancelled();
         Load {
             running: state.running,
             waiting: state.queue.len(),
@@ -127,78 +127,78 @@ impl Admission {
     }
 
     /// Waits until a program may run that needs `memory`; `None` if its worker has a reservation
-    /// already. If it has to wait, for at most `patience`, `waits` is called with the number of
-    /// programs ahead of it.
+    /// already. If it has to wait, for at most `queue_timeout`, `on_queued` is called with the
+    /// number of programs ahead of it.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         memory: Option<u64>,
-        patience: Duration,
-        waits: impl FnOnce(usize),
-    ) -> Result<Place, Failure> {
+        queue_timeout: Duration,
+        on_queued: impl FnOnce(usize),
+    ) -> Result<AdmissionPermit, Failure> {
         let memory = memory.unwrap_or(0);
         let (queued, before) = {
             let mut state = self.state();
             if memory > state.total_for(memory) {
-                return Err(larger_than_all(memory, state.total_for(memory)));
+                return Err(exceeds_total_memory(memory, state.total_for(memory)));
             }
-            state.forget_cancelled();
+            state.remove_cancelled();
             if (state.queue.is_empty() || memory == 0) && state.has_room(memory) {
                 return Ok(state.admit(self, memory));
             }
             if state.queue.len() >= MAX_WAITING {
                 let (running, waiting) = (state.running, state.queue.len());
-                let reason = format!("{running} run and {waiting} wait already; {REMEDY}");
+                let reason = format!("{running} run and {waiting} wait already; {RETRY_ADVICE}");
                 return Err(Failure::TooManyPrograms { reason });
             }
             let before = state.queue.len();
-            let (admitted, place) = oneshot::channel();
+            let (admitted, permit) = oneshot::channel();
             state.queue.push_back(Waiter { memory, admitted });
-            (Queued { admission: Arc::clone(self), place }, before)
+            (PendingAdmission { admission: Arc::clone(self), permit }, before)
         };
-        self.settle();
-        queued.wait(memory, patience, || waits(before)).await
+        self.admit_waiting();
+        queued.wait(memory, queue_timeout, || on_queued(before)).await
     }
 
     /// Keeps a worker for the next program of its session.
-    pub(crate) fn keep(&self, kept: KeptWorker) -> IdleHandle {
+    pub(crate) fn keep(&self, kept: KeptWorker) -> IdleWorkerHandle {
         let bytes = kept.memory.bytes;
         let worker = Arc::new(IdleWorker { bytes, kept: Mutex::new(Some(kept)) });
         let mut state = self.state();
         state.idle.retain(|idle| idle.is_alive());
         state.idle.push_back(Arc::clone(&worker));
-        IdleHandle(worker)
+        IdleWorkerHandle(worker)
     }
 
     /// Lets every program begin that can begin now.
-    fn settle(self: &Arc<Self>) {
+    fn admit_waiting(self: &Arc<Self>) {
         // Values that are dropped here may call this function again, so the lock must not be held.
         while let Some(step) = self.next_step() {
             match step {
-                // If the receiver has gone away, dropping the place releases it.
-                Step::Begin(admitted, place) => drop(admitted.send(place)),
-                Step::End(worker) => drop(worker),
+                // If the receiver has gone away, dropping the permit releases it.
+                AdmissionStep::Begin(admitted, permit) => drop(admitted.send(permit)),
+                AdmissionStep::End(worker) => drop(worker),
             }
         }
     }
 
-    fn next_step(self: &Arc<Self>) -> Option<Step> {
+    fn next_step(self: &Arc<Self>) -> Option<AdmissionStep> {
         self.state().next_step(self)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AdmissionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One step towards admitting the programs that wait.
-enum Step {
+enum AdmissionStep {
     /// A program can begin.
-    Begin(oneshot::Sender<Place>, Place),
+    Begin(oneshot::Sender<AdmissionPermit>, AdmissionPermit),
     /// An idle session has to be ended for its memory.
     End(KeptWorker),
 }
 
-impl State {
+impl AdmissionState {
     /// The memory that all programs may use together. Without a configured total, a single program
     /// may always use its own limit.
     fn total_for(&self, memory: u64) -> u64 {
@@ -213,17 +213,17 @@ impl State {
         self.running < self.totals.max_programs && self.fits(memory, self.reserved)
     }
 
-    fn admit(&mut self, admission: &Arc<Admission>, memory: u64) -> Place {
+    fn admit(&mut self, admission: &Arc<Admission>, memory: u64) -> AdmissionPermit {
         self.running += 1;
         self.reserved = self.reserved.saturating_add(memory);
         let memory =
             (memory > 0).then(|| Reservation { admission: Arc::clone(admission), bytes: memory });
-        Place { turn: Turn(Arc::clone(admission)), memory }
+        AdmissionPermit { running_slot: RunningSlot(Arc::clone(admission)), memory }
     }
 
     /// Removes programs from the queue that were cancelled, or that can never begin because the
     /// limits have changed.
-    fn forget_cancelled(&mut self) {
+    fn remove_cancelled(&mut self) {
         let mut queue = std::mem::take(&mut self.queue);
         queue.retain(|waiter| {
             !waiter.admitted.is_closed() && waiter.memory <= self.total_for(waiter.memory)
@@ -231,8 +231,8 @@ impl State {
         self.queue = queue;
     }
 
-    fn next_step(&mut self, admission: &Arc<Admission>) -> Option<Step> {
-        self.forget_cancelled();
+    fn next_step(&mut self, admission: &Arc<Admission>) -> Option<AdmissionStep> {
+        self.remove_cancelled();
         let first = self.queue.front()?.memory;
         if self.has_room(first) {
             return self.begin(0, admission);
@@ -240,8 +240,8 @@ impl State {
         if self.running >= self.totals.max_programs {
             return None;
         }
-        if let Some(worker) = self.end_idle(first) {
-            return Some(Step::End(worker));
+        if let Some(worker) = self.evict_idle(first) {
+            return Some(AdmissionStep::End(worker));
         }
         // A session's program has its memory already, so it may begin before the first in the
         // queue, which may get that memory later.
@@ -249,14 +249,14 @@ impl State {
         self.begin(position, admission)
     }
 
-    fn begin(&mut self, position: usize, admission: &Arc<Admission>) -> Option<Step> {
+    fn begin(&mut self, position: usize, admission: &Arc<Admission>) -> Option<AdmissionStep> {
         let Waiter { memory, admitted } = self.queue.remove(position)?;
-        Some(Step::Begin(admitted, self.admit(admission, memory)))
+        Some(AdmissionStep::Begin(admitted, self.admit(admission, memory)))
     }
 
     /// Takes the worker that has been idle for the longest time, if ending idle workers can make
     /// room for `memory`.
-    fn end_idle(&mut self, memory: u64) -> Option<KeptWorker> {
+    fn evict_idle(&mut self, memory: u64) -> Option<KeptWorker> {
         self.idle.retain(|idle| idle.is_alive());
         let idle: u64 = self.idle.iter().map(|idle| idle.bytes).sum();
         if !self.fits(memory, self.reserved.saturating_sub(idle)) {
@@ -267,20 +267,20 @@ impl State {
     }
 }
 
-impl Place {
+impl AdmissionPermit {
     /// Whether no other program is running.
     pub(crate) fn is_alone(&self) -> bool {
-        self.turn.0.state().running == 1
+        self.running_slot.0.state().running == 1
     }
 }
 
-impl Drop for Turn {
+impl Drop for RunningSlot {
     fn drop(&mut self) {
         {
             let mut state = self.0.state();
             state.running = state.running.saturating_sub(1);
         }
-        self.0.settle();
+        self.0.admit_waiting();
     }
 }
 
@@ -290,7 +290,7 @@ impl Drop for Reservation {
             let mut state = self.admission.state();
             state.reserved = state.reserved.saturating_sub(self.bytes);
         }
-        self.admission.settle();
+        self.admission.admit_waiting();
     }
 }
 
@@ -308,7 +308,7 @@ impl IdleWorker {
     }
 }
 
-impl IdleHandle {
+impl IdleWorkerHandle {
     /// Whether the worker was not ended for its memory.
     pub(crate) fn is_alive(&self) -> bool {
         self.0.is_alive()
@@ -320,55 +320,58 @@ impl IdleHandle {
     }
 }
 
-impl Drop for IdleHandle {
+impl Drop for IdleWorkerHandle {
     fn drop(&mut self) {
         drop(self.0.take());
     }
 }
 
 /// A program in the queue. It leaves the queue when this is dropped.
-struct Queued {
+struct PendingAdmission {
     admission: Arc<Admission>,
-    place: oneshot::Receiver<Place>,
+    permit: oneshot::Receiver<AdmissionPermit>,
 }
 
-impl Queued {
+impl PendingAdmission {
     async fn wait(
         mut self,
         memory: u64,
-        patience: Duration,
-        waits: impl FnOnce(),
-    ) -> Result<Place, Failure> {
-        if let Ok(place) = self.place.try_recv() {
-            return Ok(place);
+        queue_timeout: Duration,
+        on_queued: impl FnOnce(),
+    ) -> Result<AdmissionPermit, Failure> {
+        if let Ok(permit) = self.permit.try_recv() {
+            return Ok(permit);
         }
-        waits();
+        on_queued();
         let Load { running, waiting, .. } = self.admission.load();
         tracing::info!("a program waits: {running} run, {waiting} wait");
-        match tokio::time::timeout(patience, &mut self.place).await {
-            Ok(Ok(place)) => Ok(place),
-            Ok(Err(_)) => Err(larger_than_all(memory, self.admission.state().total_for(memory))),
+        match tokio::time::timeout(queue_timeout, &mut self.permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) => {
+                Err(exceeds_total_memory(memory, self.admission.state().total_for(memory)))
+            }
             Err(_) => {
-                let seconds = patience.as_secs_f64();
+                let seconds = queue_timeout.as_secs_f64();
                 let Load { running, .. } = self.admission.load();
-                let reason =
-                    format!("{running} still run after it waited {seconds}s for them; {REMEDY}");
+                let reason = format!(
+                    "{running} still run after it waited {seconds}s for them; {RETRY_ADVICE}"
+                );
                 Err(Failure::TooManyPrograms { reason })
             }
         }
     }
 }
 
-impl Drop for Queued {
+impl Drop for PendingAdmission {
     fn drop(&mut self) {
-        self.place.close();
-        // The program may have been admitted at this moment; its place is released.
-        drop(self.place.try_recv());
-        self.admission.settle();
+        self.permit.close();
+        // The program may have been admitted at this moment; its permit is released.
+        drop(self.permit.try_recv());
+        self.admission.admit_waiting();
     }
 }
 
-fn larger_than_all(memory: u64, total: u64) -> Failure {
+fn exceeds_total_memory(memory: u64, total: u64) -> Failure {
     let (memory, total) = (memory / MEBIBYTE, total / MEBIBYTE);
     let message = format!(
         "the program may use {memory} MB of memory, but all programs together only {total} MB; \

@@ -1,11 +1,11 @@
 //! The unanswered calls and questions of one program.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use onecall_core::{
-    BoxFuture, CallableName, Freshness, NodeCall, ProgramHost, ProgramQuestion, ToolCall,
+    BoxFuture, CallSite, CallableName, Freshness, NodeCall, ProgramHost, ProgramQuestion, ToolCall,
     ToolError, ToolValue,
 };
 use serde_json::value::RawValue;
@@ -14,66 +14,68 @@ use crate::protocol::ProtocolError;
 
 /// How many calls and questions of one program the gateway holds at once, running or queued. While
 /// there are more, the program's socket is not read.
-const MAX_HELD: usize = 1024;
+const MAX_PENDING: usize = 1024;
 
 /// How many bytes of arguments and questions it holds at once.
-const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
+const MAX_PENDING_BYTES: usize = 64 * 1024 * 1024;
 
 /// The id of a call or question, and its result.
-type Answered = (u64, Result<ToolValue, ToolError>);
+type CompletedCall = (u64, Result<ToolValue, ToolError>);
 
 /// The unanswered calls and questions of one program. Their ids are unique.
 #[derive(Default)]
-pub(crate) struct Calls<'a> {
-    running: FuturesUnordered<Abortable<BoxFuture<'a, Answered>>>,
-    held: HashMap<u64, Held>,
-    held_bytes: usize,
+pub(crate) struct PendingCalls<'a> {
+    running: FuturesUnordered<Abortable<BoxFuture<'a, CompletedCall>>>,
+    pending: HashMap<u64, PendingCall>,
+    pending_bytes: usize,
     /// The name that was called last; the next call often has the same one.
     last_name: Option<CallableName>,
 }
 
-struct Held {
+struct PendingCall {
     abort: AbortHandle,
     bytes: usize,
 }
 
-impl<'a> Calls<'a> {
+impl<'a> PendingCalls<'a> {
     /// Whether another call or question may be accepted from the program.
     pub(crate) fn has_room(&self) -> bool {
-        self.held.len() < MAX_HELD && self.held_bytes < MAX_HELD_BYTES
+        self.pending.len() < MAX_PENDING && self.pending_bytes < MAX_PENDING_BYTES
+    }
+
+    /// Whether these are all the unanswered calls and questions.
+    pub(crate) fn are_all(&self, ids: &BTreeSet<u64>) -> bool {
+        self.pending.keys().all(|id| ids.contains(id))
     }
 
     /// Starts a call. An error means that the worker has violated the protocol.
     pub(crate) fn start(
         &mut self,
-        id: u64,
-        name: &str,
-        arguments: &str,
-        freshness: Freshness,
+        (id, name, arguments, freshness): (u64, &str, &str, Freshness),
+        site: Option<CallSite>,
         host: &'a dyn ProgramHost,
     ) -> Result<(), ProtocolError> {
-        if name.len() > CallableName::LONGEST {
-            return Err(ProtocolError::UnheardName);
+        if name.len() > CallableName::MAX_BYTES {
+            return Err(ProtocolError::NameTooLong);
         }
         let bytes = name.len() + arguments.len();
-        let arguments = object(arguments)?;
-        let call = ToolCall { id, name: self.name(name), arguments, freshness };
-        self.hold(id, bytes, host.call(call))
+        let arguments = parse_object(arguments)?;
+        let call = ToolCall { id, name: self.name(name), arguments, freshness, site };
+        self.add(id, bytes, host.call(call))
     }
 
     /// Starts a call of a plan's node. An error means that the worker has violated the protocol.
     pub(crate) fn start_node(
         &mut self,
-        id: u64,
-        node: u32,
-        arguments: &str,
+        (id, node, arguments): (u64, u32, &str),
+        site: Option<CallSite>,
         host: &'a dyn ProgramHost,
     ) -> Result<(), ProtocolError> {
         let bytes = arguments.len();
         // A number that does not fit becomes one that no plan has.
         let node = usize::try_from(node).unwrap_or(usize::MAX);
-        let call = NodeCall { id, node, arguments: object(arguments)? };
-        self.hold(id, bytes, host.call_node(call))
+        let call = NodeCall { id, node, arguments: parse_object(arguments)?, site };
+        self.add(id, bytes, host.call_node(call))
     }
 
     /// Starts to answer a question. An error means that the worker has violated the protocol.
@@ -85,28 +87,28 @@ impl<'a> Calls<'a> {
     ) -> Result<(), ProtocolError> {
         let bytes = question.len();
         let question: ProgramQuestion =
-            serde_json::from_str(question).map_err(|_| ProtocolError::NoQuestion)?;
-        if matches!(&question, ProgramQuestion::Schema { name } if name.len() > CallableName::LONGEST)
+            serde_json::from_str(question).map_err(|_| ProtocolError::InvalidQuestion)?;
+        if matches!(&question, ProgramQuestion::Schema { name } if name.len() > CallableName::MAX_BYTES)
         {
-            return Err(ProtocolError::UnheardName);
+            return Err(ProtocolError::NameTooLong);
         }
-        self.hold(id, bytes, host.ask(question))
+        self.add(id, bytes, host.ask(id, question))
     }
 
-    fn hold(
+    fn add(
         &mut self,
         id: u64,
         bytes: usize,
         answer: BoxFuture<'a, Result<ToolValue, ToolError>>,
     ) -> Result<(), ProtocolError> {
-        if self.held.contains_key(&id) {
-            return Err(ProtocolError::RepeatedId);
+        if self.pending.contains_key(&id) {
+            return Err(ProtocolError::DuplicateId);
         }
-        let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, answer.await) });
+        let future: BoxFuture<'a, CompletedCall> = Box::pin(async move { (id, answer.await) });
         let (abort, registration) = AbortHandle::new_pair();
         self.running.push(Abortable::new(future, registration));
-        self.held.insert(id, Held { abort, bytes });
-        self.held_bytes += bytes;
+        self.pending.insert(id, PendingCall { abort, bytes });
+        self.pending_bytes += bytes;
         Ok(())
     }
 
@@ -119,22 +121,22 @@ impl<'a> Calls<'a> {
 
     /// Cancels a call or a question.
     pub(crate) fn cancel(&mut self, id: u64) {
-        if let Some(held) = self.release(id) {
-            held.abort.abort();
+        if let Some(pending) = self.remove(id) {
+            pending.abort.abort();
         }
     }
 
-    fn release(&mut self, id: u64) -> Option<Held> {
-        let held = self.held.remove(&id)?;
-        self.held_bytes = self.held_bytes.saturating_sub(held.bytes);
-        Some(held)
+    fn remove(&mut self, id: u64) -> Option<PendingCall> {
+        let pending = self.pending.remove(&id)?;
+        self.pending_bytes = self.pending_bytes.saturating_sub(pending.bytes);
+        Some(pending)
     }
 
     /// The next answer; `None` if there are no unanswered calls.
-    pub(crate) async fn next(&mut self) -> Option<Answered> {
+    pub(crate) async fn next(&mut self) -> Option<CompletedCall> {
         loop {
             if let Ok(answered) = self.running.next().await? {
-                self.release(answered.0);
+                self.remove(answered.0);
                 return Some(answered);
             }
         }
@@ -142,9 +144,9 @@ impl<'a> Calls<'a> {
 }
 
 /// The arguments of a call, which must be a JSON object.
-fn object(arguments: &str) -> Result<Box<RawValue>, ProtocolError> {
+fn parse_object(arguments: &str) -> Result<Box<RawValue>, ProtocolError> {
     if !arguments.trim_ascii_start().starts_with('{') {
-        return Err(ProtocolError::NoObject);
+        return Err(ProtocolError::ArgumentsNotObject);
     }
-    RawValue::from_string(arguments.to_owned()).map_err(|_| ProtocolError::NoJson)
+    RawValue::from_string(arguments.to_owned()).map_err(|_| ProtocolError::ArgumentsNotJson)
 }

@@ -2,10 +2,10 @@
 
 use onecall_core::{EngineChoice, EngineName, Failure};
 
-use crate::absent::Alternative;
+use crate::missing_modules::CPythonStatus;
 use crate::protocol::Condition;
 use crate::registered::RegisteredEngine;
-use crate::worker::{Ended, ProgramOutput, Run, Worker};
+use crate::worker::{ProgramEnd, ProgramOutput, ProgramRun, Worker};
 
 /// The engines that a program can run on.
 #[derive(Clone, Copy)]
@@ -32,42 +32,42 @@ impl<'a> Candidates<'a> {
     pub(crate) async fn run(
         self,
         kept: &mut Option<Worker>,
-        run: Run<'_>,
+        run: ProgramRun<'_>,
         output: &mut dyn ProgramOutput,
     ) -> (EngineName, Result<Option<String>, Failure>) {
         let Self { first, other } = self;
         let Some(other) = other else {
             let ended = first.run(kept, run, Condition::None, output).await;
-            return told(first, ended, Alternative::Unknown);
+            return explained_result(first, ended, CPythonStatus::Unknown);
         };
         // Each engine checks the imports before it runs anything.
         let modules = match first.run(kept, run, Condition::AllModules, output).await {
-            Ok(Ended::Lacks(modules)) => modules,
-            ended => return told(first, ended, Alternative::Unknown),
+            Ok(ProgramEnd::MissingModules(modules)) => modules,
+            ended => return explained_result(first, ended, CPythonStatus::Unknown),
         };
         let unavailable = match other.run(kept, run, Condition::OneOf(&modules), output).await {
-            Ok(Ended::Lacks(_)) => None,
+            Ok(ProgramEnd::MissingModules(_)) => None,
             Err(Failure::EngineUnavailable { reason }) => Some(reason),
-            ended => return told(other, ended, Alternative::Unknown),
+            ended => return explained_result(other, ended, CPythonStatus::Unknown),
         };
         if let Some(reason) = &unavailable {
             tracing::warn!("{} is not used: {reason}", other.spec.title);
         }
         let alternative = match &unavailable {
-            Some(reason) => Alternative::Unavailable(reason),
-            None => Alternative::Lacks(&modules),
+            Some(reason) => CPythonStatus::Unavailable(reason),
+            None => CPythonStatus::MissingModules(&modules),
         };
         let ended = first.run(kept, run, Condition::None, output).await;
-        told(first, ended, alternative)
+        explained_result(first, ended, alternative)
     }
 }
 
 /// The result of a program on an engine. A failure because of a missing module is explained.
-fn told(
+fn explained_result(
     engine: &RegisteredEngine,
-    ended: Result<Ended, Failure>,
-    alternative: Alternative<'_>,
+    ended: Result<ProgramEnd, Failure>,
+    alternative: CPythonStatus<'_>,
 ) -> (EngineName, Result<Option<String>, Failure>) {
     let ended = ended.map_err(|failure| (engine.spec.explain)(failure, alternative));
-    (engine.spec.name, ended.map(Ended::value))
+    (engine.spec.name, ended.map(ProgramEnd::value))
 }

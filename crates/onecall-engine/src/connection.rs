@@ -16,7 +16,7 @@ use crate::protocol::{FromWorker, ProtocolError, ToWorker, announced_length, fra
 const READ_SIZE: usize = 64 * 1024;
 
 /// If this many bytes are unwritten, the worker is too slow to be sent more.
-const BACKED_UP: usize = 64 * 1024 * 1024;
+const MAX_UNWRITTEN: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -61,7 +61,7 @@ impl Connection {
 
     /// Whether so much is unwritten that the worker should get no more for now.
     pub(crate) fn is_backed_up(&self) -> bool {
-        self.outgoing.len() - self.written > BACKED_UP
+        self.outgoing.len() - self.written > MAX_UNWRITTEN
     }
 
     /// Whether the worker has closed the socket and everything from it has been read. The kernel is
@@ -115,7 +115,7 @@ impl Connection {
 
     /// The capacity of the buffer for incoming frames.
     #[cfg(test)]
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn incoming_capacity(&self) -> usize {
         self.incoming.capacity()
     }
 

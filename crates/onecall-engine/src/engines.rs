@@ -4,18 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use onecall_core::{
-    EngineChoice, EngineName, Failure, Language, Limits, Program, ProgramHost, TotalLimits,
+    EngineChoice, EngineName, Failure, Language, Program, ProgramHost, RunLimits, TotalLimits,
     Workspace, WorkspaceAccess,
 };
 use onecall_jail::Requirement;
 
-use crate::admission::{Admission, IdleHandle, KeptWorker, Load};
+use crate::admission::{Admission, IdleWorkerHandle, KeptWorker, Load};
 use crate::candidates::Candidates;
+use crate::control::{HeldCalls, RunControl};
 use crate::pool::EngineError;
 use crate::registered::RegisteredEngine;
-use crate::registry::{ENGINES, EngineMismatch, Offers, check_choice};
-use crate::worker::{ProgramOutput, Run};
-use crate::workspace::{Quota, WorkspaceRoom};
+use crate::registry::{ENGINES, EngineFeatures, EngineMismatch, check_choice};
+use crate::worker::{ProgramOutput, ProgramRun};
+use crate::workspace::{Quota, WorkspaceWriteLock};
 
 /// The settings of all engines.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ pub struct EngineSettings {
     pub tools: Option<PathBuf>,
     /// Folders from which the system's Python imports modules but which programs must not read,
     /// each with the reason.
-    pub withheld: Vec<(PathBuf, String)>,
+    pub unreadable_module_folders: Vec<(PathBuf, String)>,
     /// The limits for all programs together.
     pub totals: TotalLimits,
 }
@@ -46,16 +47,25 @@ impl EngineSettings {
     #[must_use]
     pub fn new(executable: PathBuf) -> Self {
         let (sandbox, choice) = (Requirement::default(), EngineChoice::Auto);
-        let (python, workspace, tools, withheld) = (None, None, None, Vec::new());
+        let (python, workspace, tools, unreadable_module_folders) = (None, None, None, Vec::new());
         let totals = TotalLimits::default();
-        Self { executable, sandbox, choice, python, workspace, tools, withheld, totals }
+        Self {
+            executable,
+            sandbox,
+            choice,
+            python,
+            workspace,
+            tools,
+            unreadable_module_folders,
+            totals,
+        }
     }
 }
 
 /// A session: a worker that keeps the variables of its programs. It is killed when this is dropped.
 #[derive(Debug, Default)]
 pub struct Session {
-    worker: Option<IdleHandle>,
+    worker: Option<IdleWorkerHandle>,
     engine: EngineChoice,
 }
 
@@ -69,12 +79,12 @@ impl Session {
     /// Whether the session has a worker with variables.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        self.worker.as_ref().is_some_and(IdleHandle::is_alive)
+        self.worker.as_ref().is_some_and(IdleWorkerHandle::is_alive)
     }
 
     /// Whether the session's worker was ended because another program needed its memory.
     #[must_use]
-    pub fn was_ended(&self) -> bool {
+    pub fn was_evicted(&self) -> bool {
         self.worker.as_ref().is_some_and(|worker| !worker.is_alive())
     }
 
@@ -138,8 +148,8 @@ impl Engines {
 
     /// The free room in the workspace, if programs can write to it. Other writes of the gateway
     /// wait until it is dropped.
-    pub async fn workspace_room(&self) -> Option<WorkspaceRoom> {
-        Some(self.quota.as_ref()?.room().await)
+    pub async fn lock_workspace(&self) -> Option<WorkspaceWriteLock> {
+        Some(self.quota.as_ref()?.lock_for_writing().await)
     }
 
     /// How many workers each engine has started.
@@ -149,9 +159,9 @@ impl Engines {
     }
 
     /// The features of the engine that a program runs on first.
-    pub fn offers(&self, program: &Program) -> Result<Offers, EngineMismatch> {
+    pub fn features(&self, program: &Program) -> Result<EngineFeatures, EngineMismatch> {
         let candidates = self.candidates(program.language, program.engine)?;
-        Ok(candidates.first.spec.offers)
+        Ok(candidates.first.spec.features)
     }
 
     /// Starts the default engine, and checks its sandbox.
@@ -164,11 +174,12 @@ impl Engines {
     pub async fn run(
         &self,
         program: &Program,
-        limits: &Limits,
+        limits: &RunLimits,
         host: &dyn ProgramHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<Option<String>, Failure> {
-        self.run_in(&mut Session::default(), program, limits, host, output).await
+        let control = RunControl::default();
+        self.run_in(&mut Session::default(), program, limits, host, control, output).await
     }
 
     /// Runs one program in a session. If [`Session::is_alive`] is false afterwards, the session has
@@ -177,8 +188,9 @@ impl Engines {
         &self,
         session: &mut Session,
         program: &Program,
-        limits: &Limits,
+        limits: &RunLimits,
         host: &dyn ProgramHost,
+        control: RunControl<'_>,
         output: &mut dyn ProgramOutput,
     ) -> Result<Option<String>, Failure> {
         let mut candidates = self.candidates(program.language, program.engine)?;
@@ -188,25 +200,25 @@ impl Engines {
                 Some(engine) => candidates = Candidates::only(engine),
                 None => {
                     session.worker = kept.map(|kept| self.admission.keep(kept));
-                    return Err(other_engine(session.engine));
+                    return Err(wrong_engine(session.engine));
                 }
             }
         }
         let needed = kept.is_none().then_some(limits.memory_bytes);
-        let waits = |before| output.waits(before);
-        let mut place = match self.admission.enter(needed, limits.timeout, waits).await {
-            Ok(place) => place,
+        let on_queued = |before| output.queued(before);
+        let mut permit = match self.admission.enter(needed, limits.timeout, on_queued).await {
+            Ok(permit) => permit,
             Err(failure) => {
                 session.worker = kept.map(|kept| self.admission.keep(kept));
                 return Err(failure);
             }
         };
-        output.has_room().await;
+        output.wait_for_room().await;
         let (mut worker, memory) = kept.take().map(|it| (it.worker, it.memory)).unzip();
-        let run = Run { program, limits, host, place: &place };
+        let run = ProgramRun { program, limits, host, permit: &permit, control };
         let (engine, result) = candidates.run(&mut worker, run, output).await;
         session.engine = EngineChoice::Only(engine);
-        let memory = memory.or_else(|| place.memory.take());
+        let memory = memory.or_else(|| permit.memory.take());
         session.worker = worker
             .zip(memory)
             .map(|(worker, memory)| self.admission.keep(KeptWorker { worker, memory }));
@@ -214,19 +226,21 @@ impl Engines {
     }
 
     /// Runs `work` under the limits of a program: it waits for admission and for the memory in
-    /// `limits`, and has the time limit of a program. Dropping the future cancels it.
+    /// `limits`, and has the time limit of a program, in which the time of calls that are held does
+    /// not count. Dropping the future cancels it.
     pub async fn run_without_program(
         &self,
-        limits: &Limits,
+        limits: &RunLimits,
+        held: &HeldCalls,
         output: &mut dyn ProgramOutput,
         work: impl Future<Output = Result<(), Failure>>,
     ) -> Result<(), Failure> {
-        let waits = |before| output.waits(before);
+        let on_queued = |before| output.queued(before);
         let memory = Some(limits.memory_bytes);
-        let _place = self.admission.enter(memory, limits.timeout, waits).await?;
-        output.has_room().await;
-        let timed_out = |_| Err(Failure::TimedOut { limit: limits.timeout });
-        tokio::time::timeout(limits.timeout, work).await.unwrap_or_else(timed_out)
+        let _permit = self.admission.enter(memory, limits.timeout, on_queued).await?;
+        output.wait_for_room().await;
+        let timed_out = || Err(Failure::TimedOut { limit: limits.timeout });
+        held.within(limits.timeout, work).await.unwrap_or_else(timed_out)
     }
 
     /// The engines for a program in `language` that requests `engine`.
@@ -247,7 +261,7 @@ impl Engines {
     }
 }
 
-fn other_engine(engine: EngineChoice) -> Failure {
+fn wrong_engine(engine: EngineChoice) -> Failure {
     let name = engine.name();
     let message = format!("this session runs on {name}; reset it to use another engine");
     Failure::refused("ValueError", message)

@@ -14,14 +14,14 @@ use std::os::unix::net::UnixStream as Socket;
 
 use onecall_core::{
     BoxFuture, CallableName, Freshness, Language, NodeCall, ProgramHost, ProgramQuestion,
-    Resolution, Resolving, ToolCall, ToolError, ToolValue,
+    Resolution, ResolutionFuture, ToolCall, ToolError, ToolValue,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use tokio::net::UnixStream;
 
-use crate::calls::Calls;
+use crate::calls::PendingCalls;
 use crate::connection::Connection;
 use crate::protocol::{FromWorker, MAX_FRAME, ProtocolError, ToWorker, frame_length};
 use mutation::mutated;
@@ -91,11 +91,11 @@ fn question() -> impl Strategy<Value = String> {
 }
 
 /// A host that never answers.
-struct Silent;
+struct SilentHost;
 
-impl ProgramHost for Silent {
-    fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
-        Resolving::now(Resolution::unknown(Vec::new()))
+impl ProgramHost for SilentHost {
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> ResolutionFuture<'a> {
+        ResolutionFuture::ready(Resolution::unknown(Vec::new()))
     }
 
     fn call(&self, _call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
@@ -106,7 +106,11 @@ impl ProgramHost for Silent {
         Box::pin(pending())
     }
 
-    fn ask(&self, _question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+    fn ask(
+        &self,
+        _: u64,
+        _question: ProgramQuestion,
+    ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(pending())
     }
 }
@@ -149,49 +153,49 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 /// What `bytes` say, read at once: the frames, then the error that ends them, if any.
 fn read_whole(mut bytes: &[u8]) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut decoded_frames = Vec::new();
     loop {
         let decoded = match frame_length(bytes) {
             Ok(Some(length)) => FromWorker::decode(&bytes[..length]).map(|frame| (length, frame)),
-            Ok(None) => return said,
+            Ok(None) => return decoded_frames,
             Err(error) => Err(error),
         };
         match decoded {
             Ok((length, frame)) => {
-                said.push(format!("{frame:?}"));
+                decoded_frames.push(format!("{frame:?}"));
                 bytes = &bytes[length..];
             }
             Err(error) => {
-                said.push(format!("{error:?}"));
-                return said;
+                decoded_frames.push(format!("{error:?}"));
+                return decoded_frames;
             }
         }
     }
 }
 
-/// What the gateway hears when each of `chunks` arrives by itself.
+/// What the gateway decodes when each of `chunks` arrives by itself.
 fn read_chunks(chunks: &[&[u8]]) -> Vec<String> {
     with_connection(async |mut worker, mut connection| {
-        let mut said = Vec::new();
-        let mut hear = |connection: &mut Connection| loop {
+        let mut decoded_frames = Vec::new();
+        let mut decode_available = |connection: &mut Connection| loop {
             match connection.take_frame(|frame| format!("{frame:?}")) {
-                Ok(Some(frame)) => said.push(frame),
+                Ok(Some(frame)) => decoded_frames.push(frame),
                 Ok(None) => return true,
                 Err(error) => {
-                    said.push(format!("{error:?}"));
+                    decoded_frames.push(format!("{error:?}"));
                     return false;
                 }
             }
         };
         for chunk in chunks.iter().filter(|chunk| !chunk.is_empty()) {
             worker.write_all(chunk).unwrap();
-            if !connection.exchange().await || !hear(&mut connection) {
-                return said;
+            if !connection.exchange().await || !decode_available(&mut connection) {
+                return decoded_frames;
             }
         }
         drop(worker);
-        while connection.exchange().await && hear(&mut connection) {}
-        said
+        while connection.exchange().await && decode_available(&mut connection) {}
+        decoded_frames
     })
 }
 
@@ -271,8 +275,8 @@ proptest! {
     ) {
         let Ok(text) = String::from_utf8(text) else { return Ok(()) };
         let understood = serde_json::from_str::<ProgramQuestion>(&text);
-        let asked = Calls::default().ask(1, &text, &Silent);
-        prop_assert!(understood.is_ok() || asked == Err(ProtocolError::NoQuestion));
+        let asked = PendingCalls::default().ask(1, &text, &SilentHost);
+        prop_assert!(understood.is_ok() || asked == Err(ProtocolError::InvalidQuestion));
         if let Ok(question) = understood {
             let again = serde_json::to_string(&question).unwrap();
             prop_assert_eq!(serde_json::from_str::<ProgramQuestion>(&again).ok(), Some(question));
@@ -282,12 +286,12 @@ proptest! {
     /// Calls, nodes and questions take their ids and their room from the same.
     #[test]
     fn an_id_is_one_thing_at_a_time(steps in vec((0..4_u8, 0..6_u64), 0..40)) {
-        let (mut calls, mut held) = (Calls::default(), HashSet::new());
+        let (mut calls, mut held) = (PendingCalls::default(), HashSet::new());
         for (step, id) in steps {
             let began = match step {
-                0 => calls.start(id, "mcp__a__b", "{}", Freshness::Any, &Silent),
-                1 => calls.start_node(id, 0, "{}", &Silent),
-                2 => calls.ask(id, r#"{"list":{}}"#, &Silent),
+                0 => calls.start((id, "mcp__a__b", "{}", Freshness::Any), None, &SilentHost),
+                1 => calls.start_node((id, 0, "{}"), None, &SilentHost),
+                2 => calls.ask(id, r#"{"list":{}}"#, &SilentHost),
                 _ => {
                     calls.cancel(id);
                     held.remove(&id);
@@ -299,7 +303,7 @@ proptest! {
         prop_assert!(calls.has_room());
         for id in 100..1124 - u64::try_from(held.len()).unwrap() {
             prop_assert!(calls.has_room());
-            prop_assert_eq!(calls.ask(id, r#"{"list":{}}"#, &Silent), Ok(()));
+            prop_assert_eq!(calls.ask(id, r#"{"list":{}}"#, &SilentHost), Ok(()));
         }
         prop_assert!(!calls.has_room());
     }
@@ -320,7 +324,7 @@ proptest! {
             let first = connection.take_frame(|_| ());
             worker.write_all(&start).unwrap();
             connection.exchange().await;
-            (first, connection.take_frame(|_| ()), connection.room())
+            (first, connection.take_frame(|_| ()), connection.incoming_capacity())
         });
         let length = usize::try_from(length).unwrap();
         let expected =

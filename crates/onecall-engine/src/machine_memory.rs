@@ -7,7 +7,7 @@ use std::path::Path;
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
 /// The assumption if the kernel gives no information: enough for a few programs.
-const UNKNOWN: u64 = 4 * 1024 * 1024 * 1024;
+const ASSUMED_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
 
 /// The default limit for all programs together: three quarters of the memory of the gateway's
 /// control group, or else of the machine. The rest is for the gateway and its servers.
@@ -17,7 +17,7 @@ pub(crate) fn default_total() -> u64 {
         let group = own_group(&text)?;
         limit_of(group, |file| fs::read_to_string(Path::new(CONTROL_GROUPS).join(file)).ok())
     });
-    machine.into_iter().chain(group).min().unwrap_or(UNKNOWN) / 4 * 3
+    machine.into_iter().chain(group).min().unwrap_or(ASSUMED_MEMORY) / 4 * 3
 }
 
 /// `MemTotal` of `/proc/meminfo`.

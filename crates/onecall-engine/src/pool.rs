@@ -7,26 +7,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use onecall_core::Failure;
-use onecall_jail::{JailError, Mode, Property, Requirement};
+use onecall_jail::{JailError, JailMode, Property, Requirement};
 use thiserror::Error;
 
-use crate::examination::Examination;
-use crate::files::Files;
-use crate::registry::{EngineMismatch, Offers};
-use crate::scratch::Provision;
+use crate::files::FileServer;
+use crate::registry::{EngineFeatures, EngineMismatch};
+use crate::sandbox_report::SandboxReport;
+use crate::scratch::ScratchProvision;
 use crate::worker::{StartError, Worker};
 use crate::workspace::Quota;
 use crate::zygote::{Zygote, ZygoteCommand};
 
 /// How many idle workers an engine keeps, however many programs run.
-const AHEAD: usize = 2;
+const IDLE_WORKERS: usize = 2;
 
 /// How long the replacement of a worker is delayed, so that its program has the processor to
 /// itself. Most programs have ended by then.
-const HEAD_START: Duration = Duration::from_millis(250);
+const REPLENISH_DELAY: Duration = Duration::from_millis(250);
 
 /// The delay after a program has ended, so that its answer is sent first.
-const AFTERWARDS: Duration = Duration::from_millis(5);
+const REPLENISH_DELAY_AFTER_END: Duration = Duration::from_millis(5);
 
 /// The timeout for a worker to become ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -52,15 +52,15 @@ pub enum EngineError {
     #[error("its worker was not ready within {}s", READY_TIMEOUT.as_secs())]
     NotReady,
     /// A sandbox property that the configuration requires does not hold.
-    #[error("the sandbox does not keep programs from {} (`{}`): {reason}; {way_out}",
-        property.kept_from(), property.name())]
+    #[error("the sandbox does not keep programs from {} (`{}`): {reason}; {workaround}",
+        property.prevented_actions(), property.name())]
     Unsafe {
         /// The property.
         property: Property,
         /// Which walls are missing, or how an attempt to break out succeeded.
         reason: String,
         /// How to run programs nevertheless.
-        way_out: String,
+        workaround: String,
     },
     /// The configuration requires a sandbox, and this operating system has none.
     #[error(transparent)]
@@ -89,66 +89,66 @@ impl EngineError {
     }
 }
 
-/// An engine: a zygote and its idle workers. A zygote that has died is replaced when the next
-/// program arrives.
+/// The workers of an engine: a zygote and its idle workers. A zygote that has died is replaced when
+/// the next program arrives.
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub(crate) struct WorkerPool {
     command: ZygoteCommand,
     sandbox: Requirement,
     /// The features that it offers to programs.
-    pub(crate) offers: Offers,
+    pub(crate) features: EngineFeatures,
     pub(crate) quota: Option<Quota>,
     /// The files that the gateway opens for its programs; `None` if they open files themselves.
-    pub(crate) files: Option<Arc<Files>>,
+    pub(crate) files: Option<Arc<FileServer>>,
     /// How programs get a scratch folder.
-    pub(crate) provision: Provision,
+    pub(crate) provision: ScratchProvision,
     /// How many idle workers are kept.
-    ahead: usize,
-    state: Mutex<State>,
-    remarked: AtomicBool,
+    idle_workers: usize,
+    state: Mutex<PoolState>,
+    has_warned: AtomicBool,
     forked: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     zygote: Option<Arc<Zygote>>,
     waiting: VecDeque<Worker>,
 }
 
-impl State {
+impl PoolState {
     fn living_zygote(&self) -> Option<Arc<Zygote>> {
         self.zygote.as_ref().filter(|zygote| !zygote.is_gone()).map(Arc::clone)
     }
 }
 
-impl Engine {
-    /// Creates an engine that starts its zygote with `command` when it is first needed. Its
+impl WorkerPool {
+    /// Creates a pool that starts its zygote with `command` when it is first needed. Its
     /// programs together may fill the workspace up to `quota`; the gateway opens `files` for them.
     pub(crate) fn new(
         command: ZygoteCommand,
         sandbox: Requirement,
-        offers: Offers,
+        features: EngineFeatures,
         quota: Option<Quota>,
-        files: Option<Files>,
-        provision: Provision,
+        files: Option<FileServer>,
+        provision: ScratchProvision,
     ) -> Self {
         Self {
             command,
             sandbox,
-            offers,
+            features,
             quota,
             files: files.map(Arc::new),
             provision,
-            ahead: AHEAD,
+            idle_workers: IDLE_WORKERS,
             state: Mutex::default(),
-            remarked: AtomicBool::new(false),
+            has_warned: AtomicBool::new(false),
             forked: Arc::default(),
         }
     }
 
-    /// Makes this an engine for a single program, whose workers are counted as those of `other`.
+    /// Makes this a pool for a single program, whose workers are counted as those of `other`.
     pub(crate) fn for_one_program(mut self, other: &Self) -> Self {
-        self.ahead = 0;
+        self.idle_workers = 0;
         self.forked = Arc::clone(&other.forked);
         self
     }
@@ -162,25 +162,25 @@ impl Engine {
     /// does not have to wait for that.
     pub(crate) async fn warm_up(&self) -> Result<(), EngineError> {
         let zygote = self.refill(&mut self.state())?;
-        self.examined(&zygote).await.map(drop)
+        self.check_sandbox(&zygote).await.map(drop)
     }
 
     /// Forks a worker, which tests its sandbox and returns its report.
-    pub(crate) async fn examine(&self) -> Result<Examination, EngineError> {
+    pub(crate) async fn test_sandbox(&self) -> Result<SandboxReport, EngineError> {
         let zygote = self.refill(&mut self.state())?;
         let mut worker = self.fork(&zygote)?;
         ready(&mut worker).await?;
-        let examined = tokio::time::timeout(READY_TIMEOUT, worker.examine()).await;
+        let examined = tokio::time::timeout(READY_TIMEOUT, worker.test_sandbox()).await;
         Ok(examined.map_err(|_| EngineError::NotReady)??)
     }
 
     /// Takes a worker that is ready for a program.
-    pub(crate) async fn worker(self: &Arc<Self>) -> Result<Worker, EngineError> {
+    pub(crate) async fn take_worker(self: &Arc<Self>) -> Result<Worker, EngineError> {
         let mut last_error = EngineError::NotReady;
         // An idle worker may have died with its zygote; the next one comes from a new zygote.
-        for _ in 0..=AHEAD {
-            let (mut worker, zygote) = self.take()?;
-            match tokio::join!(ready(&mut worker), self.examined(&zygote)) {
+        for _ in 0..=IDLE_WORKERS {
+            let (mut worker, zygote) = self.take_idle()?;
+            match tokio::join!(ready(&mut worker), self.check_sandbox(&zygote)) {
                 (Ok(()), Ok(())) => return Ok(worker),
                 (Err(error @ EngineError::Died { .. }), _)
                 | (_, Err(error @ EngineError::Died { .. })) => last_error = error,
@@ -192,39 +192,39 @@ impl Engine {
 
     /// Decides whether the sandbox is good enough for a program. One worker of each zygote tests
     /// it; the result is valid for all of them.
-    async fn examined(&self, zygote: &Arc<Zygote>) -> Result<(), EngineError> {
-        if self.sandbox.mode == Mode::Off {
+    async fn check_sandbox(&self, zygote: &Arc<Zygote>) -> Result<(), EngineError> {
+        if self.sandbox.mode == JailMode::Off {
             return Ok(());
         }
-        let examination = zygote.examination.get_or_try_init(|| self.examine()).await?;
+        let sandbox_report = zygote.sandbox_report.get_or_try_init(|| self.test_sandbox()).await?;
         for property in Property::ALL {
-            let Some(reason) = examination.fault(property) else { continue };
+            let Some(reason) = sandbox_report.fault(property) else { continue };
             if self.sandbox.demands(property) {
-                let way_out = self.sandbox.way_out(property);
-                return Err(EngineError::Unsafe { property, reason, way_out });
+                let workaround = self.sandbox.workaround(property);
+                return Err(EngineError::Unsafe { property, reason, workaround });
             }
-            if !self.remarked.load(Ordering::Relaxed) {
-                let (kept_from, name) = (property.kept_from(), property.name());
+            if !self.has_warned.load(Ordering::Relaxed) {
+                let (prevented_actions, name) = (property.prevented_actions(), property.name());
                 tracing::warn!(
-                    "the sandbox does not keep programs from {kept_from} (`{name}`): {reason}"
+                    "the sandbox does not keep programs from {prevented_actions} (`{name}`): {reason}"
                 );
             }
         }
-        self.remarked.store(true, Ordering::Relaxed);
+        self.has_warned.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    fn take(self: &Arc<Self>) -> Result<(Worker, Arc<Zygote>), EngineError> {
+    fn take_idle(self: &Arc<Self>) -> Result<(Worker, Arc<Zygote>), EngineError> {
         let mut state = self.state();
-        if self.ahead == 0 {
+        if self.idle_workers == 0 {
             let zygote = self.refill(&mut state)?;
             return Ok((self.fork(&zygote)?, zygote));
         }
-        if state.waiting.len() == self.ahead
+        if state.waiting.len() == self.idle_workers
             && let Some(zygote) = state.living_zygote()
             && let Some(worker) = state.waiting.pop_front()
         {
-            tokio::spawn(replenish_after(HEAD_START, Arc::downgrade(self)));
+            tokio::spawn(replenish_after(REPLENISH_DELAY, Arc::downgrade(self)));
             return Ok((worker, zygote));
         }
         // Two programs have started in a short time, so a third may follow: the pool is refilled
@@ -237,10 +237,10 @@ impl Engine {
 
     /// Replaces the worker of a program that has ended.
     pub(crate) fn replenish(self: &Arc<Self>) {
-        tokio::spawn(replenish_after(AFTERWARDS, Arc::downgrade(self)));
+        tokio::spawn(replenish_after(REPLENISH_DELAY_AFTER_END, Arc::downgrade(self)));
     }
 
-    fn refill(&self, state: &mut State) -> Result<Arc<Zygote>, EngineError> {
+    fn refill(&self, state: &mut PoolState) -> Result<Arc<Zygote>, EngineError> {
         let zygote = match state.living_zygote() {
             Some(zygote) => zygote,
             None => {
@@ -250,7 +250,7 @@ impl Engine {
                 Arc::clone(state.zygote.insert(zygote.map_err(|error| self.start_error(error))?))
             }
         };
-        while state.waiting.len() < self.ahead {
+        while state.waiting.len() < self.idle_workers {
             state.waiting.push_back(self.fork(&zygote)?);
         }
         Ok(zygote)
@@ -266,19 +266,19 @@ impl Engine {
         EngineError::Start { program: self.command.program.display().to_string(), source }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Refills the pool after a delay, unless the engine is gone by then.
-async fn replenish_after(time: Duration, engine: Weak<Engine>) {
+/// Refills the pool after a delay, unless the pool is gone by then.
+async fn replenish_after(time: Duration, pool: Weak<WorkerPool>) {
     tokio::time::sleep(time).await;
-    let Some(engine) = engine.upgrade() else { return };
-    let mut state = engine.state();
+    let Some(pool) = pool.upgrade() else { return };
+    let mut state = pool.state();
     if state.living_zygote().is_some() {
         // An error will occur again for the next program, which reports it.
-        _ = engine.refill(&mut state);
+        _ = pool.refill(&mut state);
     }
 }
 

@@ -14,7 +14,7 @@ use thiserror::Error;
 pub(crate) const MAX_FRAME: usize = 64 * 1024 * 1024;
 
 /// The bytes before the payload: length and kind.
-pub(crate) const HEADER: usize = 5;
+pub(crate) const HEADER_SIZE: usize = 5;
 
 /// A frame from a worker to the gateway.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +27,18 @@ pub(crate) enum FromWorker<'a> {
     CallNode { id: u64, node: u32, arguments: &'a str },
     /// The program asks a question: a [`ProgramQuestion`](onecall_core::ProgramQuestion) as JSON.
     Ask { id: u64, question: &'a str },
+    /// The place in the program of the call that follows. Sent only for a journalled run.
+    Site { line: u32, column: u32, task: &'a str },
+    /// What the program observed, in the format of its language. Sent only for a journalled run.
+    Observed(&'a [u8]),
+    /// The program has used up the observations that it was given, and goes on by itself.
+    Replayed,
+    /// The program does not do what it did when the observations were made; `difference` says what
+    /// it does instead.
+    Diverged { difference: &'a str },
+    /// The program does something that cannot be repeated: an
+    /// [`InPlaceReason`](onecall_core::InPlaceReason) as JSON.
+    InPlaceOnly { reason: &'a str },
     /// The program no longer waits for the answer to a call or question.
     CancelCall { id: u64 },
     /// The program used a name that it has not defined.
@@ -39,12 +51,12 @@ pub(crate) enum FromWorker<'a> {
     Show { block: &'a str },
     /// The program ran to its end. The value of its last expression as JSON, or empty.
     Finished { value: &'a str },
-    /// The program ended with this traceback; `summary` is a [`Summary`] as JSON.
+    /// The program ended with this traceback; `summary` is an [`ExceptionSummary`] as JSON.
     Raised { summary: &'a str, traceback: &'a str },
     /// The program was not run because these modules are missing, one per line.
-    Lacks { modules: &'a str },
+    MissingModules { modules: &'a str },
     /// The worker's report about its sandbox, as JSON.
-    Examined { report: &'a str },
+    SandboxTested { report: &'a str },
 }
 
 mod kind {
@@ -53,6 +65,11 @@ mod kind {
     pub(super) const CALL_FRESH: u8 = b'f';
     pub(super) const CALL_NODE: u8 = b'p';
     pub(super) const ASK: u8 = b'q';
+    pub(super) const SITE: u8 = b'a';
+    pub(super) const OBSERVED: u8 = b'v';
+    pub(super) const REPLAYED: u8 = b'y';
+    pub(super) const DIVERGED: u8 = b'g';
+    pub(super) const IN_PLACE_ONLY: u8 = b'i';
     pub(super) const CANCEL_CALL: u8 = b'x';
     pub(super) const RESOLVE: u8 = b'n';
     pub(super) const STDOUT: u8 = b'o';
@@ -60,17 +77,19 @@ mod kind {
     pub(super) const SHOW: u8 = b's';
     pub(super) const FINISHED: u8 = b'd';
     pub(super) const RAISED: u8 = b't';
-    pub(super) const LACKS: u8 = b'l';
-    pub(super) const EXAMINED: u8 = b'w';
-    pub(super) const HURRY: u8 = b'H';
-    pub(super) const EXAMINE: u8 = b'W';
+    pub(super) const MISSING_MODULES: u8 = b'l';
+    pub(super) const SANDBOX_TESTED: u8 = b'w';
+    pub(super) const SKIP_WARM_UP: u8 = b'H';
+    pub(super) const TEST_SANDBOX: u8 = b'W';
     pub(super) const PROGRAM: u8 = b'P';
-    pub(super) const NAME: u8 = b'N';
+    pub(super) const NAME_RESOLVED: u8 = b'N';
     pub(super) const VALUE_NOTHING: u8 = b'V';
     pub(super) const VALUE_JSON: u8 = b'J';
     pub(super) const VALUE_TEXT: u8 = b'T';
     pub(super) const VALUE_CONTENT: u8 = b'C';
     pub(super) const ERROR: u8 = b'E';
+    pub(super) const HELD: u8 = b'I';
+    pub(super) const RELEASED: u8 = b'G';
 }
 
 /// A frame from the gateway to a worker.
@@ -81,57 +100,83 @@ pub(crate) enum ToWorker<'a> {
         limits: ProgramLimits,
         /// The size of the program's scratch folder; zero if it has none.
         scratch_bytes: u64,
-        wishes: Wishes,
+        options: RunOptions,
         condition: &'a str,
         /// The program's arguments, its name first, separated by NUL; empty if it has none.
         argv: &'a str,
+        /// Present if the run is journalled.
+        journal: Option<JournalStart<'a>>,
         code: &'a str,
     },
+    /// The call waits for a person. While all calls of the program do, its timers stand still.
+    Held { id: u64 },
+    /// The call no longer waits for a person.
+    Released { id: u64 },
     /// A program is about to be sent, and only waits for this worker to be ready.
-    Hurry,
+    SkipWarmUp,
     /// Test the sandbox instead of running a program.
-    Examine,
+    TestSandbox,
     /// The result of resolving a name, as JSON: `{"name": …, "parameters": […]}` with the name to
     /// call it by, `{"blocked": true}` or `{"nearest": […]}`.
-    Name { meaning: &'a str },
+    NameResolved { meaning: &'a str },
     /// The answer to a call or a question.
-    Answer { id: u64, answer: Answer<'a> },
+    Answer { id: u64, answer: AnswerPayload<'a> },
+}
+
+/// What makes a journalled program repeatable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JournalStart<'a> {
+    /// Makes the random numbers of the program.
+    pub(crate) seed: [u8; 32],
+    /// The observations of an earlier worker, to be repeated; empty for a new run.
+    pub(crate) observations: &'a [u8],
+}
+
+impl<'a> JournalStart<'a> {
+    fn decode(kind: u8, bytes: &'a [u8]) -> Result<Option<Self>, ProtocolError> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let (seed, observations) =
+            bytes.split_first_chunk().ok_or(ProtocolError::TooShort(kind))?;
+        Ok(Some(Self { seed: *seed, observations }))
+    }
 }
 
 /// Options for running a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct RunOptions {
     /// Keep the program's variables, and wait for another program.
-    pub(crate) stay: bool,
+    pub(crate) keep_worker: bool,
     /// Report the value of the last expression.
-    pub(crate) value: bool,
+    pub(crate) report_value: bool,
 }
 
-impl Wishes {
-    fn number(self) -> u64 {
-        u64::from(self.stay) | u64::from(self.value) << 1
+impl RunOptions {
+    fn to_bits(self) -> u64 {
+        u64::from(self.keep_worker) | u64::from(self.report_value) << 1
     }
 
-    fn of(number: u64) -> Self {
-        Self { stay: number & 1 != 0, value: number & 2 != 0 }
+    fn from_bits(bits: u64) -> Self {
+        Self { keep_worker: bits & 1 != 0, report_value: bits & 2 != 0 }
     }
 }
 
 /// A summary of an exception. Every field comes from an untrusted process.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Summary {
+pub(crate) struct ExceptionSummary {
     #[serde(rename = "type")]
     pub(crate) kind: String,
     pub(crate) message: String,
     pub(crate) line: Option<u64>,
-    /// What the sandbox denied, as a name of `Denied::NAMES`.
+    /// What the sandbox denied, as a name of `DeniedResource::NAMES`.
     pub(crate) denied: Option<String>,
     /// The part of a plan that failed.
     pub(crate) plan_part: Option<PlanPart>,
 }
 
-/// The condition for running a program; if it is not met, the worker answers `Lacks`.
+/// The condition for running a program; if it is not met, the worker answers `MissingModules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition<'a> {
     /// No condition.
@@ -155,7 +200,7 @@ impl<'a> Condition<'a> {
 
 /// The answer to a call or a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer<'a> {
+pub(crate) enum AnswerPayload<'a> {
     /// No content.
     Nothing,
     /// A JSON document.
@@ -183,15 +228,15 @@ pub(crate) enum ProtocolError {
     #[error("a frame of kind {0} with text that is not UTF-8")]
     NotUtf8(u8),
     #[error("a call with the id of another")]
-    RepeatedId,
+    DuplicateId,
     #[error("a call of a name that no tool has")]
-    UnheardName,
+    NameTooLong,
     #[error("arguments that are not a JSON object")]
-    NoObject,
+    ArgumentsNotObject,
     #[error("arguments that are not JSON")]
-    NoJson,
-    #[error("a question that is none")]
-    NoQuestion,
+    ArgumentsNotJson,
+    #[error("a question that is not valid")]
+    InvalidQuestion,
 }
 
 /// The length of the first complete frame in `bytes`, including its header; `None` if more bytes
@@ -242,6 +287,18 @@ impl<'a> FromWorker<'a> {
                 let (id, question) = take_u64(kind, payload)?;
                 Self::Ask { id, question: text(kind, question)? }
             }
+            kind::SITE => {
+                let (line, rest) =
+                    payload.split_first_chunk().ok_or(ProtocolError::TooShort(kind))?;
+                let (column, task) =
+                    rest.split_first_chunk().ok_or(ProtocolError::TooShort(kind))?;
+                let (line, column) = (u32::from_le_bytes(*line), u32::from_le_bytes(*column));
+                Self::Site { line, column, task: text(kind, task)? }
+            }
+            kind::OBSERVED => Self::Observed(payload),
+            kind::REPLAYED => Self::Replayed,
+            kind::DIVERGED => Self::Diverged { difference: text(kind, payload)? },
+            kind::IN_PLACE_ONLY => Self::InPlaceOnly { reason: text(kind, payload)? },
             kind::CANCEL_CALL => Self::CancelCall { id: take_u64(kind, payload)?.0 },
             kind::RESOLVE => Self::Resolve { name: text(kind, payload)? },
             kind::STDOUT => Self::Stdout(payload),
@@ -252,8 +309,8 @@ impl<'a> FromWorker<'a> {
                 let (summary, traceback) = take_text(kind, payload)?;
                 Self::Raised { summary, traceback: text(kind, traceback)? }
             }
-            kind::LACKS => Self::Lacks { modules: text(kind, payload)? },
-            kind::EXAMINED => Self::Examined { report: text(kind, payload)? },
+            kind::MISSING_MODULES => Self::MissingModules { modules: text(kind, payload)? },
+            kind::SANDBOX_TESTED => Self::SandboxTested { report: text(kind, payload)? },
             unknown => return Err(ProtocolError::UnknownKind(unknown)),
         })
     }
@@ -261,7 +318,7 @@ impl<'a> FromWorker<'a> {
     /// Appends this frame to `buffer`.
     pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
-            Self::Ready => put(buffer, kind::READY, &[]),
+            Self::Ready => push_frame(buffer, kind::READY, &[]),
             Self::Call { id, name, arguments, freshness } => {
                 let length = u16::try_from(name.len())
                     .map_err(|_| ProtocolError::TooLong(name.len()))?
@@ -271,27 +328,44 @@ impl<'a> FromWorker<'a> {
                     Freshness::Any => kind::CALL,
                     Freshness::New => kind::CALL_FRESH,
                 };
-                put(buffer, kind, &parts)
+                push_frame(buffer, kind, &parts)
             }
             Self::CallNode { id, node, arguments } => {
                 let parts = [&id.to_le_bytes()[..], &node.to_le_bytes(), arguments.as_bytes()];
-                put(buffer, kind::CALL_NODE, &parts)
+                push_frame(buffer, kind::CALL_NODE, &parts)
             }
             Self::Ask { id, question } => {
-                put(buffer, kind::ASK, &[&id.to_le_bytes(), question.as_bytes()])
+                push_frame(buffer, kind::ASK, &[&id.to_le_bytes(), question.as_bytes()])
             }
-            Self::CancelCall { id } => put(buffer, kind::CANCEL_CALL, &[&id.to_le_bytes()]),
-            Self::Resolve { name } => put(buffer, kind::RESOLVE, &[name.as_bytes()]),
-            Self::Stdout(bytes) => put(buffer, kind::STDOUT, &[bytes]),
-            Self::Stderr(bytes) => put(buffer, kind::STDERR, &[bytes]),
-            Self::Show { block } => put(buffer, kind::SHOW, &[block.as_bytes()]),
-            Self::Finished { value } => put(buffer, kind::FINISHED, &[value.as_bytes()]),
+            Self::Site { line, column, task } => {
+                let parts = [&line.to_le_bytes()[..], &column.to_le_bytes(), task.as_bytes()];
+                push_frame(buffer, kind::SITE, &parts)
+            }
+            Self::Observed(bytes) => push_frame(buffer, kind::OBSERVED, &[bytes]),
+            Self::Replayed => push_frame(buffer, kind::REPLAYED, &[]),
+            Self::Diverged { difference } => {
+                push_frame(buffer, kind::DIVERGED, &[difference.as_bytes()])
+            }
+            Self::InPlaceOnly { reason } => {
+                push_frame(buffer, kind::IN_PLACE_ONLY, &[reason.as_bytes()])
+            }
+            Self::CancelCall { id } => push_frame(buffer, kind::CANCEL_CALL, &[&id.to_le_bytes()]),
+            Self::Resolve { name } => push_frame(buffer, kind::RESOLVE, &[name.as_bytes()]),
+            Self::Stdout(bytes) => push_frame(buffer, kind::STDOUT, &[bytes]),
+            Self::Stderr(bytes) => push_frame(buffer, kind::STDERR, &[bytes]),
+            Self::Show { block } => push_frame(buffer, kind::SHOW, &[block.as_bytes()]),
+            Self::Finished { value } => push_frame(buffer, kind::FINISHED, &[value.as_bytes()]),
             Self::Raised { summary, traceback } => {
-                let parts = [&length_of(summary)[..], summary.as_bytes(), traceback.as_bytes()];
-                put(buffer, kind::RAISED, &parts)
+                let parts =
+                    [&encoded_length(summary)[..], summary.as_bytes(), traceback.as_bytes()];
+                push_frame(buffer, kind::RAISED, &parts)
             }
-            Self::Lacks { modules } => put(buffer, kind::LACKS, &[modules.as_bytes()]),
-            Self::Examined { report } => put(buffer, kind::EXAMINED, &[report.as_bytes()]),
+            Self::MissingModules { modules } => {
+                push_frame(buffer, kind::MISSING_MODULES, &[modules.as_bytes()])
+            }
+            Self::SandboxTested { report } => {
+                push_frame(buffer, kind::SANDBOX_TESTED, &[report.as_bytes()])
+            }
         }
     }
 }
@@ -300,7 +374,7 @@ impl<'a> ToWorker<'a> {
     /// Decodes one whole frame, header included.
     pub(crate) fn decode(frame: &'a [u8]) -> Result<Self, ProtocolError> {
         let (kind, payload) = split(frame)?;
-        let answer = |make: fn(&'a str) -> Answer<'a>| {
+        let answer = |make: fn(&'a str) -> AnswerPayload<'a>| {
             let (id, rest) = take_u64(kind, payload)?;
             Ok(Self::Answer { id, answer: make(text(kind, rest)?) })
         };
@@ -310,21 +384,25 @@ impl<'a> ToWorker<'a> {
                 let (cpu_seconds, rest) = take_u64(kind, rest)?;
                 let (file_bytes, rest) = take_u64(kind, rest)?;
                 let (scratch_bytes, rest) = take_u64(kind, rest)?;
-                let (wishes, rest) = take_u64(kind, rest)?;
+                let (options, rest) = take_u64(kind, rest)?;
                 let (condition, rest) = take_text(kind, rest)?;
-                let (argv, code) = take_text(kind, rest)?;
+                let (argv, rest) = take_text(kind, rest)?;
+                let (journal, code) = take_bytes(kind, rest)?;
+                let journal = JournalStart::decode(kind, journal)?;
                 let limits = ProgramLimits { memory_bytes, cpu_seconds, file_bytes };
-                let (wishes, code) = (Wishes::of(wishes), text(kind, code)?);
-                Ok(Self::Program { limits, scratch_bytes, wishes, condition, argv, code })
+                let (options, code) = (RunOptions::from_bits(options), text(kind, code)?);
+                Ok(Self::Program { limits, scratch_bytes, options, condition, argv, journal, code })
             }
-            kind::HURRY => Ok(Self::Hurry),
-            kind::EXAMINE => Ok(Self::Examine),
-            kind::NAME => Ok(Self::Name { meaning: text(kind, payload)? }),
-            kind::VALUE_NOTHING => answer(|_| Answer::Nothing),
-            kind::VALUE_JSON => answer(Answer::Json),
-            kind::VALUE_TEXT => answer(Answer::Text),
-            kind::VALUE_CONTENT => answer(Answer::Content),
-            kind::ERROR => answer(Answer::Error),
+            kind::HELD => Ok(Self::Held { id: take_u64(kind, payload)?.0 }),
+            kind::RELEASED => Ok(Self::Released { id: take_u64(kind, payload)?.0 }),
+            kind::SKIP_WARM_UP => Ok(Self::SkipWarmUp),
+            kind::TEST_SANDBOX => Ok(Self::TestSandbox),
+            kind::NAME_RESOLVED => Ok(Self::NameResolved { meaning: text(kind, payload)? }),
+            kind::VALUE_NOTHING => answer(|_| AnswerPayload::Nothing),
+            kind::VALUE_JSON => answer(AnswerPayload::Json),
+            kind::VALUE_TEXT => answer(AnswerPayload::Text),
+            kind::VALUE_CONTENT => answer(AnswerPayload::Content),
+            kind::ERROR => answer(AnswerPayload::Error),
             unknown => Err(ProtocolError::UnknownKind(unknown)),
         }
     }
@@ -332,40 +410,50 @@ impl<'a> ToWorker<'a> {
     /// Appends this frame to `buffer`.
     pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
-            Self::Program { limits, scratch_bytes, wishes, condition, argv, code } => {
+            Self::Program { limits, scratch_bytes, options, condition, argv, journal, code } => {
+                let (seed, observations) = journal
+                    .as_ref()
+                    .map_or((&[][..], &[][..]), |it| (&it.seed[..], it.observations));
                 let ProgramLimits { memory_bytes, cpu_seconds, file_bytes } = *limits;
                 let numbers =
-                    [memory_bytes, cpu_seconds, file_bytes, *scratch_bytes, wishes.number()];
+                    [memory_bytes, cpu_seconds, file_bytes, *scratch_bytes, options.to_bits()];
                 let numbers = numbers.map(u64::to_le_bytes).concat();
                 let parts = [
                     &numbers[..],
-                    &length_of(condition),
+                    &encoded_length(condition),
                     condition.as_bytes(),
-                    &length_of(argv),
+                    &encoded_length(argv),
                     argv.as_bytes(),
+                    &number_of(seed.len() + observations.len()),
+                    seed,
+                    observations,
                     code.as_bytes(),
                 ];
-                put(buffer, kind::PROGRAM, &parts)
+                push_frame(buffer, kind::PROGRAM, &parts)
             }
-            Self::Hurry => put(buffer, kind::HURRY, &[]),
-            Self::Examine => put(buffer, kind::EXAMINE, &[]),
-            Self::Name { meaning } => put(buffer, kind::NAME, &[meaning.as_bytes()]),
+            Self::Held { id } => push_frame(buffer, kind::HELD, &[&id.to_le_bytes()]),
+            Self::Released { id } => push_frame(buffer, kind::RELEASED, &[&id.to_le_bytes()]),
+            Self::SkipWarmUp => push_frame(buffer, kind::SKIP_WARM_UP, &[]),
+            Self::TestSandbox => push_frame(buffer, kind::TEST_SANDBOX, &[]),
+            Self::NameResolved { meaning } => {
+                push_frame(buffer, kind::NAME_RESOLVED, &[meaning.as_bytes()])
+            }
             Self::Answer { id, answer } => {
                 let (kind, text) = match answer {
-                    Answer::Nothing => (kind::VALUE_NOTHING, ""),
-                    Answer::Json(text) => (kind::VALUE_JSON, *text),
-                    Answer::Text(text) => (kind::VALUE_TEXT, *text),
-                    Answer::Content(text) => (kind::VALUE_CONTENT, *text),
-                    Answer::Error(text) => (kind::ERROR, *text),
+                    AnswerPayload::Nothing => (kind::VALUE_NOTHING, ""),
+                    AnswerPayload::Json(text) => (kind::VALUE_JSON, *text),
+                    AnswerPayload::Text(text) => (kind::VALUE_TEXT, *text),
+                    AnswerPayload::Content(text) => (kind::VALUE_CONTENT, *text),
+                    AnswerPayload::Error(text) => (kind::ERROR, *text),
                 };
-                put(buffer, kind, &[&id.to_le_bytes(), text.as_bytes()])
+                push_frame(buffer, kind, &[&id.to_le_bytes(), text.as_bytes()])
             }
         }
     }
 }
 
 fn split(frame: &[u8]) -> Result<(u8, &[u8]), ProtocolError> {
-    match frame.split_at_checked(HEADER) {
+    match frame.split_at_checked(HEADER_SIZE) {
         Some(([.., kind], payload)) => Ok((*kind, payload)),
         _ => Err(ProtocolError::Empty),
     }
@@ -378,21 +466,30 @@ fn take_u64(kind: u8, payload: &[u8]) -> Result<(u64, &[u8]), ProtocolError> {
 
 /// A text that is preceded by its length, and the bytes after it.
 fn take_text(kind: u8, payload: &[u8]) -> Result<(&str, &[u8]), ProtocolError> {
-    let (length, rest) = take_u64(kind, payload)?;
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let (taken, rest) = rest.split_at_checked(length).ok_or(ProtocolError::TooShort(kind))?;
+    let (taken, rest) = take_bytes(kind, payload)?;
     Ok((text(kind, taken)?, rest))
 }
 
-fn length_of(text: &str) -> [u8; 8] {
-    u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes()
+/// Bytes that are preceded by their number, and the bytes after them.
+fn take_bytes(kind: u8, payload: &[u8]) -> Result<(&[u8], &[u8]), ProtocolError> {
+    let (length, rest) = take_u64(kind, payload)?;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    rest.split_at_checked(length).ok_or(ProtocolError::TooShort(kind))
+}
+
+fn encoded_length(text: &str) -> [u8; 8] {
+    number_of(text.len())
+}
+
+fn number_of(length: usize) -> [u8; 8] {
+    u64::try_from(length).unwrap_or(u64::MAX).to_le_bytes()
 }
 
 fn text(kind: u8, bytes: &[u8]) -> Result<&str, ProtocolError> {
     str::from_utf8(bytes).map_err(|_| ProtocolError::NotUtf8(kind))
 }
 
-fn put(buffer: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) -> Result<(), ProtocolError> {
+fn push_frame(buffer: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) -> Result<(), ProtocolError> {
     let length = 1 + parts.iter().map(|part| part.len()).sum::<usize>();
     if length > MAX_FRAME {
         return Err(ProtocolError::TooLong(length));
@@ -429,6 +526,11 @@ mod tests {
             },
             FromWorker::CallNode { id: 9, node: 3, arguments: r#"{"x":[]}"# },
             FromWorker::Ask { id: 10, question: r#"{"list":{}}"# },
+            FromWorker::Site { line: 3, column: 7, task: "0.2" },
+            FromWorker::Observed(b"\x00\xff"),
+            FromWorker::Replayed,
+            FromWorker::Diverged { difference: "it reads the clock" },
+            FromWorker::InPlaceOnly { reason: r#""threads""# },
             FromWorker::CancelCall { id: u64::MAX },
             FromWorker::Resolve { name: "mcp__a__ü" },
             FromWorker::Stdout(b"\xff\x00"),
@@ -437,8 +539,8 @@ mod tests {
             FromWorker::Finished { value: "" },
             FromWorker::Finished { value: "[1]" },
             FromWorker::Raised { summary: r#"{"line":1}"#, traceback: "ValueError: é" },
-            FromWorker::Lacks { modules: "numpy\npandas" },
-            FromWorker::Examined { report: "{}" },
+            FromWorker::MissingModules { modules: "numpy\npandas" },
+            FromWorker::SandboxTested { report: "{}" },
         ];
         for frame in frames {
             let mut bytes = Vec::new();
@@ -450,33 +552,37 @@ mod tests {
 
     #[test]
     fn frames_of_the_gateway_survive_the_way() {
-        let wishes = Wishes { stay: true, value: false };
+        let options = RunOptions { keep_worker: true, report_value: false };
         let limits = ProgramLimits { memory_bytes: 1 << 40, cpu_seconds: 7, file_bytes: 0 };
         let frames = [
             ToWorker::Program {
                 scratch_bytes: 0,
                 limits,
-                wishes: Wishes::default(),
+                options: RunOptions::default(),
                 condition: "",
                 argv: "report.py\0é",
+                journal: None,
                 code: "print('é')",
             },
             ToWorker::Program {
                 limits,
                 scratch_bytes: 9,
-                wishes,
+                options,
                 condition: "numpy\npandas",
                 argv: "",
+                journal: Some(JournalStart { seed: [7; 32], observations: b"\xff" }),
                 code: "",
             },
-            ToWorker::Hurry,
-            ToWorker::Examine,
-            ToWorker::Name { meaning: r#"{"blocked":true}"# },
-            ToWorker::Answer { id: 1, answer: Answer::Nothing },
-            ToWorker::Answer { id: 2, answer: Answer::Json("[1]") },
-            ToWorker::Answer { id: 3, answer: Answer::Text("one") },
-            ToWorker::Answer { id: 5, answer: Answer::Content(r#"["text","a",[]]"#) },
-            ToWorker::Answer { id: 4, answer: Answer::Error("'x' failed: no") },
+            ToWorker::Held { id: 1 },
+            ToWorker::Released { id: 1 },
+            ToWorker::SkipWarmUp,
+            ToWorker::TestSandbox,
+            ToWorker::NameResolved { meaning: r#"{"blocked":true}"# },
+            ToWorker::Answer { id: 1, answer: AnswerPayload::Nothing },
+            ToWorker::Answer { id: 2, answer: AnswerPayload::Json("[1]") },
+            ToWorker::Answer { id: 3, answer: AnswerPayload::Text("one") },
+            ToWorker::Answer { id: 5, answer: AnswerPayload::Content(r#"["text","a",[]]"#) },
+            ToWorker::Answer { id: 4, answer: AnswerPayload::Error("'x' failed: no") },
         ];
         for frame in frames {
             let mut bytes = Vec::new();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use onecall_core::Failure;
 use tokio::sync::OnceCell;
 
-use crate::cell::{Interpreter, Plan};
 use crate::engines::EngineSettings;
-use crate::examination::Examination;
-use crate::pool::{Engine, EngineError};
+use crate::pool::{EngineError, WorkerPool};
 use crate::protocol::Condition;
 use crate::registry::EngineSpec;
-use crate::scratch::{self, Provision, Scratch};
-use crate::worker::{Ended, ProgramOutput, Run, Worker};
+use crate::sandbox_plan::{Interpreter, SandboxPlan};
+use crate::sandbox_report::SandboxReport;
+use crate::scratch::{self, ScratchFolder, ScratchProvision};
+use crate::worker::{ProgramEnd, ProgramOutput, ProgramRun, Worker};
 use crate::workspace::Quota;
 use crate::zygote::ZygoteCommand;
 
@@ -25,14 +25,14 @@ pub struct RegisteredEngine {
     /// The quota of the workspace, if programs can write to it.
     quota: Option<Quota>,
     /// Set from the start, unless the interpreter has to be found first.
-    pool: OnceCell<Pool>,
+    pool: OnceCell<PlannedPool>,
 }
 
 /// The workers of an engine, and the plan of their sandbox.
 #[derive(Debug)]
-struct Pool {
-    plan: Plan,
-    engine: Arc<Engine>,
+struct PlannedPool {
+    plan: SandboxPlan,
+    workers: Arc<WorkerPool>,
 }
 
 impl RegisteredEngine {
@@ -42,7 +42,7 @@ impl RegisteredEngine {
         settings: &Arc<EngineSettings>,
         quota: Option<&Quota>,
     ) -> Self {
-        let quota = quota.filter(|_| spec.offers.files).cloned();
+        let quota = quota.filter(|_| spec.features.files).cloned();
         let mut engine =
             Self { spec, settings: Arc::clone(settings), quota, pool: OnceCell::new() };
         if spec.is_built_in() {
@@ -52,18 +52,18 @@ impl RegisteredEngine {
     }
 
     /// Tests the sandbox in a worker, and returns its report.
-    pub async fn examine(&self) -> Result<Examination, EngineError> {
-        self.pool().await?.engine.examine().await
+    pub async fn test_sandbox(&self) -> Result<SandboxReport, EngineError> {
+        self.pool().await?.workers.test_sandbox().await
     }
 
     /// Starts the engine and tests its sandbox.
     pub(crate) async fn warm_up(&self) -> Result<(), EngineError> {
-        self.pool().await?.engine.warm_up().await
+        self.pool().await?.workers.warm_up().await
     }
 
     /// How many workers it has started.
     pub(crate) fn workers_started(&self) -> u64 {
-        self.pool.get().map_or(0, |pool| pool.engine.forked())
+        self.pool.get().map_or(0, |pool| pool.workers.forked())
     }
 
     /// Runs one program to its end, if its `condition` is met, in the worker that was kept for it
@@ -71,10 +71,10 @@ impl RegisteredEngine {
     pub(crate) async fn run(
         &self,
         kept: &mut Option<Worker>,
-        run: Run<'_>,
+        run: ProgramRun<'_>,
         condition: Condition<'_>,
         output: &mut dyn ProgramOutput,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<ProgramEnd, Failure> {
         let workers = self.workers_for(kept.as_ref(), run).await.map_err(|it| it.failure())?;
         workers.run_in(kept, run, condition, output).await
     }
@@ -84,21 +84,22 @@ impl RegisteredEngine {
     async fn workers_for(
         &self,
         kept: Option<&Worker>,
-        run: Run<'_>,
-    ) -> Result<Arc<Engine>, EngineError> {
-        let Pool { plan, engine: shared } = self.pool().await?;
-        let has_other = shared.provision != Provision::Elsewhere || kept.is_some();
-        if has_other || !scratch::is_named(&run.program.code) {
+        run: ProgramRun<'_>,
+    ) -> Result<Arc<WorkerPool>, EngineError> {
+        let PlannedPool { plan, workers: shared } = self.pool().await?;
+        let needs_no_folder =
+            shared.provision != ScratchProvision::SeparateZygote || kept.is_some();
+        if needs_no_folder || !scratch::is_mentioned(&run.program.code) {
             return Ok(Arc::clone(shared));
         }
         let mut plan = plan.clone();
-        plan.scratch_bytes = Some(Scratch::of(run.limits.memory_bytes).bytes);
-        Ok(Arc::new(self.engine(&plan).for_one_program(shared)))
+        plan.scratch_bytes = Some(ScratchFolder::of(run.limits.memory_bytes).bytes);
+        Ok(Arc::new(self.new_workers(&plan).for_one_program(shared)))
     }
 
-    async fn pool(&self) -> Result<&Pool, EngineError> {
+    async fn pool(&self) -> Result<&PlannedPool, EngineError> {
         let find = || async {
-            let interpreter = match self.spec.find {
+            let interpreter = match self.spec.find_interpreter {
                 Some(find) => Some(find(&self.settings).await?),
                 None => None,
             };
@@ -107,30 +108,30 @@ impl RegisteredEngine {
         self.pool.get_or_try_init(find).await
     }
 
-    fn pool_of(&self, interpreter: Option<Interpreter>) -> Pool {
+    fn pool_of(&self, interpreter: Option<Interpreter>) -> PlannedPool {
         let EngineSettings { sandbox, workspace, tools, .. } = &*self.settings;
-        let mut plan = match self.spec.offers.files {
-            true => Plan::new(sandbox, workspace.as_ref(), tools.as_deref()),
-            false => Plan::new(sandbox, None, None),
+        let mut plan = match self.spec.features.files {
+            true => SandboxPlan::new(sandbox, workspace.as_ref(), tools.as_deref()),
+            false => SandboxPlan::new(sandbox, None, None),
         };
         plan.interpreter = interpreter;
-        let engine = Arc::new(self.engine(&plan));
-        Pool { plan, engine }
+        let workers = Arc::new(self.new_workers(&plan));
+        PlannedPool { plan, workers }
     }
 
-    /// Creates an engine whose workers have the sandbox of `plan`. The gateway opens files for
+    /// Creates a pool whose workers have the sandbox of `plan`. The gateway opens files for
     /// built-in interpreters; others open files themselves.
-    fn engine(&self, plan: &Plan) -> Engine {
-        let (files, provision) = match (self.spec.offers.files, &plan.interpreter) {
-            (false, _) => (None, Provision::Never),
-            (true, None) => (plan.files(), plan.provision(Provision::Opened)),
-            (true, Some(_)) => (None, plan.provision(Provision::Elsewhere)),
+    fn new_workers(&self, plan: &SandboxPlan) -> WorkerPool {
+        let (files, provision) = match (self.spec.features.files, &plan.interpreter) {
+            (false, _) => (None, ScratchProvision::Never),
+            (true, None) => (plan.files(), plan.scratch_provision(ScratchProvision::ByGateway)),
+            (true, Some(_)) => (None, plan.scratch_provision(ScratchProvision::SeparateZygote)),
         };
         // If a path is not Unicode, the zygote fails with an error message.
         let argument = serde_json::to_string(plan).unwrap_or_default();
         let program = self.settings.executable.clone();
         let command = ZygoteCommand { program, args: vec![self.spec.zygote.to_owned(), argument] };
         let sandbox = self.settings.sandbox.clone();
-        Engine::new(command, sandbox, self.spec.offers, self.quota.clone(), files, provision)
+        WorkerPool::new(command, sandbox, self.spec.features, self.quota.clone(), files, provision)
     }
 }

@@ -8,15 +8,15 @@ use std::process::ExitCode;
 use onecall_core::{BoxFuture, EngineChoice, EngineName, Failure, Language, Program};
 use thiserror::Error;
 
-use crate::absent::{self, Alternative};
-use crate::cell::Interpreter;
 use crate::engines::EngineSettings;
+use crate::missing_modules::{self, CPythonStatus};
 use crate::pool::EngineError;
+use crate::sandbox_plan::Interpreter;
 use crate::{cpython, python, typescript};
 
 /// The features of an engine beyond running programs and calling tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offers {
+pub struct EngineFeatures {
     /// A session keeps the variables of a program for the next one.
     pub sessions: bool,
     /// Programs can use files: the workspace, the folder of tools and a scratch folder.
@@ -39,24 +39,24 @@ pub struct EngineSpec {
     /// The languages of the programs that it runs.
     pub languages: &'static [Language],
     /// The features that it offers to programs.
-    pub offers: Offers,
+    pub features: EngineFeatures,
     /// The first argument of its zygote process.
     pub(crate) zygote: &'static str,
     /// The main function of its zygote process, which gets the second argument.
     pub(crate) run_zygote: fn(&str) -> ExitCode,
     /// Finds its interpreter on this machine; `None` if the interpreter is part of this binary.
-    pub(crate) find: Option<FindInterpreter>,
+    pub(crate) find_interpreter: Option<FindInterpreter>,
     /// Adds to a program's failure which module the engine lacks, and which other engine may have
     /// it.
-    pub(crate) explain: fn(Failure, Alternative<'_>) -> Failure,
+    pub(crate) explain: fn(Failure, CPythonStatus<'_>) -> Failure,
 }
 
 /// A function that finds an interpreter on this machine.
 pub(crate) type FindInterpreter =
     for<'a> fn(&'a EngineSettings) -> BoxFuture<'a, Result<Interpreter, EngineError>>;
 
-const PYTHON: Offers =
-    Offers { sessions: true, files: true, display: true, arguments: true, check: true };
+const PYTHON_FEATURES: EngineFeatures =
+    EngineFeatures { sessions: true, files: true, display: true, arguments: true, check: true };
 
 /// All engines. For each language, the first engine is the default, and the next one runs programs
 /// that import what the first one lacks.
@@ -65,27 +65,27 @@ pub const ENGINES: &[EngineSpec] = &[
         name: EngineName::Python,
         title: "the embedded Python",
         languages: &[Language::Python],
-        offers: PYTHON,
+        features: PYTHON_FEATURES,
         zygote: "python-zygote",
         run_zygote: python::run_zygote,
-        find: None,
-        explain: absent::explain,
+        find_interpreter: None,
+        explain: missing_modules::explain,
     },
     EngineSpec {
         name: EngineName::CPython,
         title: "the system's Python",
         languages: &[Language::Python],
-        offers: PYTHON,
+        features: PYTHON_FEATURES,
         zygote: "cpython-zygote",
         run_zygote: cpython::run_zygote,
-        find: Some(|settings| Box::pin(cpython::find(settings))),
+        find_interpreter: Some(|settings| Box::pin(cpython::find_interpreter(settings))),
         explain: |failure, _| failure,
     },
     EngineSpec {
         name: EngineName::TypeScript,
         title: "the embedded TypeScript",
         languages: &[Language::TypeScript],
-        offers: Offers {
+        features: EngineFeatures {
             sessions: false,
             files: false,
             display: false,
@@ -94,7 +94,7 @@ pub const ENGINES: &[EngineSpec] = &[
         },
         zygote: "typescript-zygote",
         run_zygote: typescript::run_zygote,
-        find: None,
+        find_interpreter: None,
         explain: |failure, _| failure,
     },
 ];
@@ -137,7 +137,7 @@ impl EngineSpec {
     /// Whether its interpreter is part of onecall; others may be missing on a machine.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
-        self.find.is_none()
+        self.find_interpreter.is_none()
     }
 }
 
@@ -168,14 +168,14 @@ pub fn choice_of(program: &Program) -> EngineChoice {
 
 /// Whether an engine for this language offers a feature.
 #[must_use]
-pub fn is_offered(language: Language, offer: impl Fn(&Offers) -> bool) -> bool {
-    ENGINES.iter().any(|it| it.runs(language) && offer(&it.offers))
+pub fn language_has_feature(language: Language, feature: impl Fn(&EngineFeatures) -> bool) -> bool {
+    ENGINES.iter().any(|it| it.runs(language) && feature(&it.features))
 }
 
 /// The failure of a program that requests a session from an engine without sessions.
 #[must_use]
-pub fn no_session() -> Failure {
-    let languages = titles(|language| is_offered(language, |offers| offers.sessions));
+pub fn sessions_unsupported() -> Failure {
+    let languages = titles(|language| language_has_feature(language, |features| features.sessions));
     Failure::refused("ValueError", format!("only {languages} programs can have a session"))
 }
 

@@ -10,37 +10,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use onecall_core::Failure;
-pub(crate) use onecall_jail::Scratch;
+pub(crate) use onecall_jail::ScratchFolder;
 use thiserror::Error;
 
 use crate::files::Folder;
-use crate::pool::Engine;
-use crate::worker::{Run, Worker};
+use crate::pool::WorkerPool;
+use crate::worker::{ProgramRun, Worker};
 use crate::zygote::Zygote;
 
 /// The sandbox wall that a scratch folder requires: the folder is mounted in that root.
-pub(crate) const WALL: &str = "empty root";
+pub(crate) const REQUIRED_WALL: &str = "empty root";
 
 /// Exceptions of programs that could not use the folder.
-const CONSEQUENCES: [&str; 4] =
+const RELATED_EXCEPTIONS: [&str; 4] =
     ["FileNotFoundError", "PermissionError", "OSError", "OperationalError"];
 
 /// Whether the source of a program mentions the folder, or the module that uses it.
-pub(crate) fn is_named(code: &str) -> bool {
-    code.contains("tempfile") || code.contains(Scratch::PLACE)
+pub(crate) fn is_mentioned(code: &str) -> bool {
+    code.contains("tempfile") || code.contains(ScratchFolder::PATH)
 }
 
 /// How the programs of an engine get a scratch folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Provision {
+pub(crate) enum ScratchProvision {
     /// Programs get none.
     Never,
     /// The gateway opens files in it for the programs.
-    Opened,
+    ByGateway,
     /// The folder is in the root of the programs' zygote, which serves only one program or session.
-    Mounted(Scratch),
+    Mounted(ScratchFolder),
     /// Programs need a separate zygote that has one; this zygote has none.
-    Elsewhere,
+    SeparateZygote,
 }
 
 /// Why a program that mentions the folder has none.
@@ -51,7 +51,7 @@ pub(crate) enum ScratchError {
         "the session began with a program whose text names neither `tempfile` nor `/tmp`; reset it \
          and begin with one that does"
     )]
-    BeganWithout,
+    SessionBeganWithout,
     /// The sandbox wall that it requires is missing.
     #[error("{reason}")]
     MissingWall {
@@ -63,31 +63,33 @@ pub(crate) enum ScratchError {
     System(#[from] io::Error),
     /// The zygote could not create the folder.
     #[error("the system does not let onecall make it: {reason}")]
-    NotMade {
+    NotCreated {
         /// The error of the system.
         reason: String,
     },
 }
 
-impl Engine {
+impl WorkerPool {
     /// Decides what a program that runs in `worker` has at `/tmp`. A session keeps its folder.
-    pub(crate) fn grant_scratch(&self, worker: &Worker, run: Run<'_>) -> Granted {
+    pub(crate) fn grant_scratch(&self, worker: &Worker, run: ProgramRun<'_>) -> ScratchGrant {
         let slot = worker.slot();
         if let Some(scratch) = slot.granted() {
-            return Granted::Folder(scratch);
+            return ScratchGrant::Folder(scratch);
         }
         let scratch = match self.provision {
-            Provision::Never => return Granted::Nothing,
-            _ if !is_named(&run.program.code) => return Granted::Nothing,
-            Provision::Elsewhere => return Granted::Refused(ScratchError::BeganWithout),
-            Provision::Opened => Scratch::of(run.limits.memory_bytes),
-            Provision::Mounted(scratch) => scratch,
+            ScratchProvision::Never => return ScratchGrant::Nothing,
+            _ if !is_mentioned(&run.program.code) => return ScratchGrant::Nothing,
+            ScratchProvision::SeparateZygote => {
+                return ScratchGrant::Refused(ScratchError::SessionBeganWithout);
+            }
+            ScratchProvision::ByGateway => ScratchFolder::of(run.limits.memory_bytes),
+            ScratchProvision::Mounted(scratch) => scratch,
         };
-        match worker.missing_wall(WALL) {
-            Some(reason) => Granted::Refused(ScratchError::MissingWall { reason }),
+        match worker.missing_wall(REQUIRED_WALL) {
+            Some(reason) => ScratchGrant::Refused(ScratchError::MissingWall { reason }),
             None => {
                 slot.grant(scratch);
-                Granted::Folder(scratch)
+                ScratchGrant::Folder(scratch)
             }
         }
     }
@@ -95,16 +97,16 @@ impl Engine {
 
 /// What a program has at `/tmp`.
 #[derive(Debug)]
-pub(crate) enum Granted {
+pub(crate) enum ScratchGrant {
     /// A scratch folder.
-    Folder(Scratch),
+    Folder(ScratchFolder),
     /// Nothing, because its source does not mention the folder, or its engine provides none.
     Nothing,
     /// Nothing, although its source mentions the folder, for this reason.
     Refused(ScratchError),
 }
 
-impl Granted {
+impl ScratchGrant {
     /// The memory that the folder takes, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
@@ -125,23 +127,23 @@ impl Granted {
 /// A hint for the author of a program that failed because it has no scratch folder.
 pub(crate) fn explain(failure: &Failure, reason: &ScratchError) -> Option<String> {
     let Failure::Raised { error, .. } = failure else { return None };
-    let place = Scratch::PLACE;
-    CONSEQUENCES
+    let path = ScratchFolder::PATH;
+    RELATED_EXCEPTIONS
         .contains(&error.kind.as_str())
-        .then(|| format!("this program has no scratch folder at {place}: {reason}"))
+        .then(|| format!("this program has no scratch folder at {path}: {reason}"))
 }
 
 /// The scratch folder of one worker of the embedded Python. A worker is forked before its program
 /// is known, so the folder is granted later.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct ScratchSlot {
     zygote: Arc<Zygote>,
     /// The size of the folder in bytes; zero if it has not been granted.
     granted: AtomicU64,
     folder: OnceLock<Result<Folder, ScratchError>>,
 }
 
-impl Slot {
+impl ScratchSlot {
     /// The slot of a worker that this zygote forks.
     pub(crate) fn new(zygote: &Arc<Zygote>) -> Arc<Self> {
         let (zygote, granted) = (Arc::clone(zygote), AtomicU64::new(0));
@@ -149,27 +151,27 @@ impl Slot {
     }
 
     /// Grants the folder to the worker's programs from now on.
-    pub(crate) fn grant(&self, scratch: Scratch) {
+    pub(crate) fn grant(&self, scratch: ScratchFolder) {
         self.granted.store(scratch.bytes, Ordering::Release);
     }
 
     /// The folder that was granted, if any.
-    pub(crate) fn granted(&self) -> Option<Scratch> {
+    pub(crate) fn granted(&self) -> Option<ScratchFolder> {
         let bytes = self.granted.load(Ordering::Acquire);
-        (bytes > 0).then_some(Scratch { bytes })
+        (bytes > 0).then_some(ScratchFolder { bytes })
     }
 
     /// The folder, or why it could not be created; `None` if it has not been granted. It is created
-    /// and prepared by `arrange` when it is first used. Blocks.
+    /// and prepared by `prepare` when it is first used. Blocks.
     pub(crate) fn folder(
         &self,
-        arrange: impl FnOnce(&Folder),
+        prepare: impl FnOnce(&Folder),
     ) -> Option<Result<&Folder, &ScratchError>> {
         let scratch = self.granted()?;
         let made = self.folder.get_or_init(|| {
             let descriptor = self.zygote.make_scratch(scratch)?;
             let folder = Folder::scratch(descriptor);
-            arrange(&folder);
+            prepare(&folder);
             Ok(folder)
         });
         Some(made.as_ref())
@@ -183,7 +185,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use super::is_named;
+    use super::is_mentioned;
 
     #[test]
     fn a_text_names_it_in_plain_words_only() {
@@ -194,10 +196,10 @@ mod tests {
             "Path(\"/tmp\") / 'x'",
             "# /tmp",
         ] {
-            assert!(is_named(code), "{code}");
+            assert!(is_mentioned(code), "{code}");
         }
         for code in ["", "import temp", "open('tmp/x')", "'/t' + 'mp'", "open('/TMP/x')"] {
-            assert!(!is_named(code), "{code}");
+            assert!(!is_mentioned(code), "{code}");
         }
     }
 }

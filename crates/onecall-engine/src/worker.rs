@@ -3,33 +3,38 @@
 //! The worker runs untrusted code, so nothing that it sends is trusted: with an invalid frame it
 //! can end itself, and nothing else.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow::{Break, Continue};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use onecall_core::text::visible;
 use onecall_core::{
-    BoxFuture, CallableName, Denied, Detail, ErrorSummary, Failure, Limits, Program, ProgramHost,
-    Resolution, SPAN_TARGET, ToolError, ToolValue,
+    BoxFuture, CallSite, CallableName, DeniedResource, ErrorSummary, Failure, OutcomeDetail,
+    Program, ProgramHost, Resolution, RunLimits, SPAN_TARGET, ToolError, ToolValue,
 };
 use onecall_jail::{ProgramLimits, Property};
 use serde_json::json;
 use thiserror::Error;
 use tokio::net::UnixStream;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tracing::{Instrument, info_span};
 
-use crate::admission::Place;
-use crate::calls::Calls;
+use crate::admission::AdmissionPermit;
+use crate::calls::PendingCalls;
 use crate::connection::Connection;
-use crate::examination::{Attempt, Examination};
-use crate::files::frames::Malformed;
-use crate::files::witness::Witness;
-use crate::pool::Engine;
-use crate::protocol::{Answer, Condition, FromWorker, ProtocolError, Summary, ToWorker, Wishes};
-use crate::registry::Offers;
-use crate::scratch::{self, Scratch, Slot};
+use crate::control::{HeldCalls, Journalled, PausableTime, RunControl};
+use crate::files::packets::MalformedPacket;
+use crate::files::protected_snapshot::ProtectedFilesSnapshot;
+use crate::pool::WorkerPool;
+use crate::protocol::{
+    AnswerPayload, Condition, ExceptionSummary, FromWorker, ProtocolError, RunOptions, ToWorker,
+};
+use crate::registry::EngineFeatures;
+use crate::sandbox_report::{EscapeAttempt, SandboxReport};
+use crate::scratch::{self, ScratchFolder, ScratchSlot};
 use crate::workspace::Quota;
 use crate::zygote::{WorkerExit, Zygote, signal_name};
 
@@ -44,11 +49,17 @@ const MAX_ATTEMPTS: u32 = 3;
 const SESSION_CPU: Duration = Duration::from_secs(60 * 60);
 
 /// Bytes of an exception's class and message that are kept.
-const LONGEST_SUMMARY: usize = 64 * 1024;
+const MAX_SUMMARY_BYTES: usize = 64 * 1024;
 
 /// How long to wait for the zygote's report on how a worker, or the zygote itself, died. Only a
 /// worker that closes its socket and continues to run can cause such a wait.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Bytes that are kept of a worker's text about how its program diverges.
+const MAX_DIFFERENCE_BYTES: usize = 4 * 1024;
+
+/// Bytes that the number of a nested task may take.
+const LONGEST_TASK: usize = 1024;
 
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
@@ -63,57 +74,58 @@ pub trait ProgramOutput: Send {
     /// The program displays an MCP content block. The JSON comes from a worker and is not trusted.
     fn show(&mut self, block: &str);
     /// The program is queued until other programs end; `before` others are ahead of it.
-    fn waits(&mut self, before: usize);
+    fn queued(&mut self, before: usize);
     /// Waits until there is room for the program's output. The program has been admitted, and does
     /// not begin before.
-    fn has_room(&mut self) -> BoxFuture<'_, ()>;
+    fn wait_for_room(&mut self) -> BoxFuture<'_, ()>;
     /// A remark of the gateway for the author of the program, one line.
     fn remark(&mut self, line: String);
 }
 
 /// An admitted program, and everything for its run.
 #[derive(Clone, Copy)]
-pub(crate) struct Run<'a> {
+pub(crate) struct ProgramRun<'a> {
     pub(crate) program: &'a Program,
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a RunLimits,
     pub(crate) host: &'a dyn ProgramHost,
-    /// The program's place among the running programs.
-    pub(crate) place: &'a Place,
+    /// The permit to run, which the admission control has issued.
+    pub(crate) permit: &'a AdmissionPermit,
+    pub(crate) control: RunControl<'a>,
 }
 
 /// The result of a program that did not fail.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum ProgramEnd {
     /// The program ran to its end.
     Finished {
         /// The value of its last expression as JSON, if it was requested and is plain data.
         value: Option<String>,
     },
     /// The program was not run because these modules are missing, one per line.
-    Lacks(String),
+    MissingModules(String),
 }
 
-impl Ended {
+impl ProgramEnd {
     /// The value of the last expression, if there is one.
     pub(crate) fn value(self) -> Option<String> {
         match self {
             Self::Finished { value } => value,
-            Self::Lacks(_) => None,
+            Self::MissingModules(_) => None,
         }
     }
 }
 
-impl Engine {
+impl WorkerPool {
     /// Runs one program to its end, if its `condition` is met, in the worker that was kept for it
     /// or in a new one. A worker is kept if the program belongs to a session and the process
     /// survives. Dropping the future kills the worker.
     pub(crate) async fn run_in(
         self: &Arc<Self>,
         kept: &mut Option<Worker>,
-        run: Run<'_>,
+        run: ProgramRun<'_>,
         condition: Condition<'_>,
         output: &mut dyn ProgramOutput,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<ProgramEnd, Failure> {
         let mut attempts = 1;
         let has_variables = kept.is_some();
         loop {
@@ -121,19 +133,19 @@ impl Engine {
                 Some(worker) => worker,
                 None => {
                     let start = info_span!(target: SPAN_TARGET, "start worker");
-                    self.worker().instrument(start).await.map_err(|error| error.failure())?
+                    self.take_worker().instrument(start).await.map_err(|error| error.failure())?
                 }
             };
-            let before = self.witness().await;
+            let before = self.protected_snapshot().await;
             let result = self.run_on(&mut worker, run, condition, output).await;
-            if let (Some(before), Some(after)) = (before, self.witness().await)
+            if let (Some(before), Some(after)) = (before, self.protected_snapshot().await)
                 && let Some(line) = before.compare(&after)
             {
                 output.remark(line);
             }
             self.replenish();
-            let lost =
-                matches!(result, Err(Failure::WorkerDied { .. })) && worker.was_lost_unheard();
+            let lost = matches!(result, Err(Failure::WorkerDied { .. }))
+                && worker.was_lost_before_first_frame();
             // A program that can write files may have done so without any frame to the gateway.
             let repeatable = !has_variables && self.quota.is_none();
             if lost && repeatable && attempts < MAX_ATTEMPTS {
@@ -141,7 +153,7 @@ impl Engine {
                 continue;
             }
             let survived = match &result {
-                Ok(Ended::Finished { .. }) => true,
+                Ok(ProgramEnd::Finished { .. }) => true,
                 // To report this, the worker has dropped its variables in order to free memory.
                 Err(Failure::Raised { error, .. }) => error.kind != "MemoryError",
                 _ => false,
@@ -154,33 +166,35 @@ impl Engine {
     }
 
     /// The protected files of a workspace to which programs write without asking the gateway.
-    async fn witness(&self) -> Option<Witness> {
+    async fn protected_snapshot(&self) -> Option<ProtectedFilesSnapshot> {
         let quota = self.quota.as_ref().filter(|_| self.files.is_none())?;
         let folder = quota.path().to_owned();
-        tokio::task::spawn_blocking(move || Witness::look(&folder)).await.ok()
+        tokio::task::spawn_blocking(move || ProtectedFilesSnapshot::take(&folder)).await.ok()
     }
 
     async fn run_on(
         &self,
         worker: &mut Worker,
-        run: Run<'_>,
+        run: ProgramRun<'_>,
         condition: Condition<'_>,
         output: &mut dyn ProgramOutput,
-    ) -> Result<Ended, Failure> {
-        let Run { program, limits, .. } = run;
+    ) -> Result<ProgramEnd, Failure> {
+        let ProgramRun { program, limits, .. } = run;
         let granted = self.grant_scratch(worker, run);
-        let wishes =
-            Wishes { stay: program.session.is_some(), value: program.detail == Detail::Whole };
+        let options = RunOptions {
+            keep_worker: program.session.is_some(),
+            report_value: program.detail == OutcomeDetail::Whole,
+        };
         let file_bytes = match &self.quota {
             Some(quota) => quota.left().await,
             // The limit of a process cannot be raised later, and a later program of the session may
             // have a scratch folder.
-            None if wishes.stay => Scratch::of(limits.memory_bytes).bytes,
+            None if options.keep_worker => ScratchFolder::of(limits.memory_bytes).bytes,
             None => granted.bytes(),
         };
         // The processor time limit of a process cannot be reset, so a session gets all of it at
         // once.
-        let seconds = if wishes.stay { SESSION_CPU } else { limits.timeout };
+        let seconds = if options.keep_worker { SESSION_CPU } else { limits.timeout };
         let limited = ProgramLimits {
             memory_bytes: limits.memory_bytes.saturating_sub(granted.bytes()),
             cpu_seconds: seconds.as_secs().saturating_add(1),
@@ -192,13 +206,14 @@ impl Engine {
         let start = ToWorker::Program {
             limits: limited,
             scratch_bytes,
-            wishes,
+            options,
             condition,
             argv: &argv,
+            journal: run.control.journal.as_ref().map(Journalled::start),
             code,
         };
         let result = tokio::select! {
-            result = worker.run(&start, run, self.offers, output) => result,
+            result = worker.run(&start, run, self.features, output) => result,
             full = exceeded(self.quota.as_ref()) => Err(full),
         };
         if let Err(failure) = &result
@@ -246,13 +261,13 @@ pub(crate) struct Worker {
     id: u64,
     connection: Connection,
     /// Answers its file requests, until it violates the protocol.
-    files: Option<JoinHandle<Result<(), Malformed>>>,
+    files: Option<JoinHandle<Result<(), MalformedPacket>>>,
     /// The scratch folder of its programs.
-    slot: Arc<Slot>,
+    slot: Arc<ScratchSlot>,
     exit: oneshot::Receiver<WorkerExit>,
     zygote: Arc<Zygote>,
     /// Whether its program has sent anything yet.
-    heard: bool,
+    has_sent_frame: bool,
 }
 
 impl Drop for Worker {
@@ -268,23 +283,23 @@ impl Worker {
     pub(crate) fn new(
         id: u64,
         stream: UnixStream,
-        files: Option<JoinHandle<Result<(), Malformed>>>,
-        slot: Arc<Slot>,
+        files: Option<JoinHandle<Result<(), MalformedPacket>>>,
+        slot: Arc<ScratchSlot>,
         exit: oneshot::Receiver<WorkerExit>,
         zygote: Arc<Zygote>,
     ) -> Self {
         let connection = Connection::new(stream);
-        Self { id, connection, files, slot, exit, zygote, heard: false }
+        Self { id, connection, files, slot, exit, zygote, has_sent_frame: false }
     }
 
     /// The scratch folder of its programs.
-    pub(crate) fn slot(&self) -> &Slot {
+    pub(crate) fn slot(&self) -> &ScratchSlot {
         &self.slot
     }
 
     /// Why a wall of this worker's sandbox is missing; `None` if it was built.
     pub(crate) fn missing_wall(&self, name: &str) -> Option<String> {
-        self.zygote.examination.get()?.missing(name).map(str::to_owned)
+        self.zygote.sandbox_report.get()?.missing(name).map(str::to_owned)
     }
 
     /// Waits until the worker has completed its sandbox. If it is still warming up, it is asked to
@@ -292,22 +307,22 @@ impl Worker {
     pub(crate) async fn ready(&mut self) -> Result<(), StartError> {
         let at_once = tokio::select! {
             biased;
-            ready = self.said_ready() => Some(ready),
+            ready = self.ready_frame() => Some(ready),
             () = std::future::ready(()) => None,
         };
         match at_once {
             Some(ready) => ready?,
             None => {
-                self.connection.send(&ToWorker::Hurry)?;
-                self.said_ready().await?;
+                self.connection.send(&ToWorker::SkipWarmUp)?;
+                self.ready_frame().await?;
             }
         }
         // The worker may have been idle for a while, and killed in the meantime.
         if self.connection.is_closed() { Err(self.died().await) } else { Ok(()) }
     }
 
-    async fn said_ready(&mut self) -> Result<(), StartError> {
-        self.frame(|frame| match frame {
+    async fn ready_frame(&mut self) -> Result<(), StartError> {
+        self.wait_for_frame(|frame| match frame {
             FromWorker::Ready => Some(Ok(())),
             FromWorker::Raised { traceback, .. } => Some(Err(StartError::raised(traceback))),
             _ => None,
@@ -316,29 +331,29 @@ impl Worker {
     }
 
     /// Makes the worker test its sandbox. If the sandbox works, the last test kills the worker.
-    pub(crate) async fn examine(&mut self) -> Result<Examination, StartError> {
-        self.connection.send(&ToWorker::Examine)?;
-        let report = self.frame(|frame| match frame {
-            FromWorker::Examined { report } => {
+    pub(crate) async fn test_sandbox(&mut self) -> Result<SandboxReport, StartError> {
+        self.connection.send(&ToWorker::TestSandbox)?;
+        let report = self.wait_for_frame(|frame| match frame {
+            FromWorker::SandboxTested { report } => {
                 Some(serde_json::from_str(report).map_err(StartError::from))
             }
             FromWorker::Raised { traceback, .. } => Some(Err(StartError::raised(traceback))),
             _ => None,
         });
-        let mut examination: Examination = report.await??;
+        let mut sandbox_report: SandboxReport = report.await??;
         let killed = tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await;
         let held = matches!(killed, Ok(Ok(WorkerExit::Ended(status)))
             if status.signal() == Some(SIGSYS));
-        examination.attempts.push(Attempt {
+        sandbox_report.attempts.push(EscapeAttempt {
             property: Property::Processes.name().to_owned(),
             tried: "be traced".to_owned(),
-            broke: (!held).then(|| "it was not ended for it".to_owned()),
+            broke: (!held).then(|| "it was not killed for it".to_owned()),
         });
-        Ok(examination)
+        Ok(sandbox_report)
     }
 
     /// Waits for the first frame for which `take` returns a value.
-    async fn frame<T>(
+    async fn wait_for_frame<T>(
         &mut self,
         mut take: impl FnMut(FromWorker<'_>) -> Option<T>,
     ) -> Result<T, StartError> {
@@ -355,24 +370,29 @@ impl Worker {
 
     /// Whether the zygote and this worker died before the program sent anything. The program has
     /// had no effect then, and another worker may run it.
-    fn was_lost_unheard(&self) -> bool {
-        !self.heard && self.zygote.is_gone()
+    fn was_lost_before_first_frame(&self) -> bool {
+        !self.has_sent_frame && self.zygote.is_gone()
     }
 
     async fn run(
         &mut self,
         start: &ToWorker<'_>,
-        run: Run<'_>,
-        offers: Offers,
+        run: ProgramRun<'_>,
+        features: EngineFeatures,
         output: &mut dyn ProgramOutput,
-    ) -> Result<Ended, Failure> {
-        let Run { limits, host, place, .. } = run;
-        let mut deadline = pin!(tokio::time::sleep(limits.timeout));
-        self.heard = false;
+    ) -> Result<ProgramEnd, Failure> {
+        let ProgramRun { limits, host, permit, control, .. } = run;
+        let now = tokio::time::Instant::now();
+        let mut time = PausableTime::new(limits.timeout);
+        let mut deadline = pin!(tokio::time::sleep_until(time.deadline(now)));
+        let mut held = control.held.map(HeldCalls::watch);
+        let mut held_ids = BTreeSet::new();
+        let mut site = None;
+        self.has_sent_frame = false;
         self.connection.send(start).map_err(|error| {
             Failure::refused("SyntaxError", format!("the program is too large: {error}"))
         })?;
-        let mut calls = Calls::default();
+        let mut calls = PendingCalls::default();
         let mut last_step = Instant::now();
         let mut resolving: Option<BoxFuture<'_, Resolution>> = None;
         loop {
@@ -382,23 +402,58 @@ impl Worker {
                         FromWorker::Stdout(bytes) => output.stdout(bytes),
                         FromWorker::Stderr(bytes) => output.stderr(bytes),
                         FromWorker::Call { id, name, arguments, freshness } => {
-                            if let Err(error) = calls.start(id, name, arguments, freshness, host) {
-                                return Break(Err(broke_protocol(&error.to_string())));
+                            let call = (id, name, arguments, freshness);
+                            if let Err(error) = calls.start(call, site.take(), host) {
+                                return Break(Err(protocol_violation(&error.to_string())));
                             }
                         }
                         FromWorker::CallNode { id, node, arguments } => {
-                            if let Err(error) = calls.start_node(id, node, arguments, host) {
-                                return Break(Err(broke_protocol(&error.to_string())));
+                            let call = (id, node, arguments);
+                            if let Err(error) = calls.start_node(call, site.take(), host) {
+                                return Break(Err(protocol_violation(&error.to_string())));
                             }
                         }
                         FromWorker::Ask { id, question } => {
                             if let Err(error) = calls.ask(id, question, host) {
-                                return Break(Err(broke_protocol(&error.to_string())));
+                                return Break(Err(protocol_violation(&error.to_string())));
                             }
                         }
                         FromWorker::CancelCall { id } => calls.cancel(id),
+                        FromWorker::Site { line, column, task } if control.journal.is_some() => {
+                            if task.len() > LONGEST_TASK {
+                                return Break(Err(protocol_violation("a task nested too deeply")));
+                            }
+                            site = Some(CallSite { task: task.to_owned(), line, column });
+                        }
+                        FromWorker::Observed(bytes) if let Some(journal) = control.journal => {
+                            journal.sink.observed(bytes);
+                        }
+                        FromWorker::Replayed if let Some(journal) = control.journal => {
+                            journal.sink.replayed();
+                        }
+                        FromWorker::Diverged { difference }
+                            if let Some(journal) = control.journal =>
+                        {
+                            let end = difference.floor_char_boundary(MAX_DIFFERENCE_BYTES);
+                            let difference = difference.get(..end).unwrap_or_default();
+                            journal.sink.diverged(difference);
+                            return Break(Err(Failure::refused(
+                                "ReplayError",
+                                visible(difference),
+                            )));
+                        }
+                        FromWorker::InPlaceOnly { reason }
+                            if let Some(journal) = control.journal =>
+                        {
+                            match serde_json::from_str(reason) {
+                                Ok(reason) => journal.sink.in_place_only(reason),
+                                Err(_) => {
+                                    return Break(Err(protocol_violation("an unknown reason")));
+                                }
+                            }
+                        }
                         FromWorker::Resolve { name } => {
-                            let name = (name.len() <= CallableName::LONGEST)
+                            let name = (name.len() <= CallableName::MAX_BYTES)
                                 .then(|| CallableName::new(name));
                             resolving = Some(Box::pin(async move {
                                 match name {
@@ -407,54 +462,71 @@ impl Worker {
                                 }
                             }));
                         }
-                        FromWorker::Show { block } if offers.display => output.show(block),
+                        FromWorker::Show { block } if features.display => output.show(block),
                         FromWorker::Finished { value } => {
                             let value = (!value.is_empty()).then(|| value.to_owned());
-                            return Break(Ok(Ended::Finished { value }));
+                            return Break(Ok(ProgramEnd::Finished { value }));
                         }
-                        FromWorker::Lacks { modules } => {
-                            return Break(Ok(Ended::Lacks(modules.to_owned())));
+                        FromWorker::MissingModules { modules } => {
+                            return Break(Ok(ProgramEnd::MissingModules(modules.to_owned())));
                         }
                         FromWorker::Raised { summary, traceback } => {
                             return Break(Err(raised(summary, traceback)));
                         }
                         FromWorker::Show { .. }
+                        | FromWorker::Site { .. }
+                        | FromWorker::Observed(_)
+                        | FromWorker::Replayed
+                        | FromWorker::Diverged { .. }
+                        | FromWorker::InPlaceOnly { .. }
                         | FromWorker::Ready
-                        | FromWorker::Examined { .. } => {
-                            return Break(Err(broke_protocol("a frame out of turn")));
+                        | FromWorker::SandboxTested { .. } => {
+                            return Break(Err(protocol_violation("a frame out of turn")));
                         }
                     }
                     Continue(())
                 });
-                self.heard |= !matches!(step, Ok(None));
+                self.has_sent_frame |= !matches!(step, Ok(None));
                 match step {
                     Ok(Some(Continue(()))) => {}
                     Ok(Some(Break(end))) => return end,
                     Ok(None) => break,
-                    Err(error) => return Err(broke_protocol(&error.to_string())),
+                    Err(error) => return Err(protocol_violation(&error.to_string())),
+                }
+            }
+            if held.is_some() {
+                let now = tokio::time::Instant::now();
+                let waits_for_person = !held_ids.is_empty() && calls.are_all(&held_ids);
+                if time.pause(waits_for_person, now) {
+                    deadline.as_mut().reset(time.deadline(now));
                 }
             }
             let listening = resolving.is_none() && calls.has_room();
             // If other programs run, polling would take processor time from them.
-            let awake = last_step.elapsed() < SPIN && place.is_alone();
+            let awake = last_step.elapsed() < SPIN && permit.is_alone();
             tokio::select! {
                 biased;
-                () = &mut deadline => {
+                () = &mut deadline, if !time.is_paused() => {
                     return Err(Failure::TimedOut { limit: limits.timeout });
                 }
                 Some((id, answer)) = calls.next(), if !self.connection.is_backed_up() => {
-                    self.answer(id, &answer).map_err(|error| broke_protocol(&error.to_string()))?;
+                    self.send_answer(id, &answer).map_err(|error| protocol_violation(&error.to_string()))?;
                 }
-                Some(resolution) = conditional(resolving.as_mut()) => {
+                Some(resolution) = await_if_some(resolving.as_mut()) => {
                     resolving = None;
-                    self.tell_meaning(&resolution)
-                        .map_err(|error| broke_protocol(&error.to_string()))?;
+                    self.send_resolution(&resolution)
+                        .map_err(|error| protocol_violation(&error.to_string()))?;
                 }
                 alive = self.connection.exchange_when(listening) => if !alive {
-                    return Err(Failure::WorkerDied { reason: self.death(Some(limits)).await });
+                    return Err(Failure::WorkerDied { reason: self.describe_exit(Some(limits)).await });
                 },
-                malformed = misused(&mut self.files) => {
-                    return Err(broke_protocol(&malformed.to_string()));
+                now_held = changed(held.as_mut()) => {
+                    self.report_held(&held_ids, &now_held)
+                        .map_err(|error| protocol_violation(&error.to_string()))?;
+                    held_ids = now_held;
+                }
+                malformed = file_protocol_violation(&mut self.files) => {
+                    return Err(protocol_violation(&malformed.to_string()));
                 }
                 () = tokio::task::yield_now(), if awake => {
                     // Other threads that wait for this processor run first.
@@ -466,36 +538,51 @@ impl Worker {
         }
     }
 
-    fn answer(
+    fn send_answer(
         &mut self,
         id: u64,
         answer: &Result<ToolValue, ToolError>,
     ) -> Result<(), ProtocolError> {
         let (message, written);
         let answer = match answer {
-            Ok(ToolValue::Nothing) => Answer::Nothing,
-            Ok(ToolValue::Json(json)) => Answer::Json(json.get()),
-            Ok(ToolValue::Text(text)) => Answer::Text(text),
+            Ok(ToolValue::Nothing) => AnswerPayload::Nothing,
+            Ok(ToolValue::Json(json)) => AnswerPayload::Json(json.get()),
+            Ok(ToolValue::Text(text)) => AnswerPayload::Text(text),
             Ok(value @ ToolValue::WithContent { .. }) => {
-                written = value.written().1;
-                Answer::Content(&written)
+                written = value.encode().1;
+                AnswerPayload::Content(&written)
             }
             Err(error) => {
                 message = error.to_string();
-                Answer::Error(&message)
+                AnswerPayload::Error(&message)
             }
         };
         match self.connection.send(&ToWorker::Answer { id, answer }) {
             Err(error @ ProtocolError::TooLong(_)) => {
                 let message = format!("the tool's answer cannot be passed on: {error}");
-                let answer = Answer::Error(&message);
+                let answer = AnswerPayload::Error(&message);
                 self.connection.send(&ToWorker::Answer { id, answer })
             }
             sent => sent,
         }
     }
 
-    fn tell_meaning(&mut self, resolution: &Resolution) -> Result<(), ProtocolError> {
+    /// Reports to the worker which calls have begun to wait for a person, and which have stopped.
+    fn report_held(
+        &mut self,
+        before: &BTreeSet<u64>,
+        now: &BTreeSet<u64>,
+    ) -> Result<(), ProtocolError> {
+        for id in now.difference(before) {
+            self.connection.send(&ToWorker::Held { id: *id })?;
+        }
+        for id in before.difference(now) {
+            self.connection.send(&ToWorker::Released { id: *id })?;
+        }
+        Ok(())
+    }
+
+    fn send_resolution(&mut self, resolution: &Resolution) -> Result<(), ProtocolError> {
         let meaning = match resolution {
             Resolution::Callable(spec) | Resolution::Unavailable { spec, .. } => {
                 json!({ "name": spec.callable.as_str(), "parameters": spec.parameters() })
@@ -507,15 +594,15 @@ impl Worker {
                 json!({ "nearest": nearest })
             }
         };
-        self.connection.send(&ToWorker::Name { meaning: &meaning.to_string() })
+        self.connection.send(&ToWorker::NameResolved { meaning: &meaning.to_string() })
     }
 
     async fn died(&mut self) -> StartError {
-        StartError::Died { reason: self.death(None).await }
+        StartError::Died { reason: self.describe_exit(None).await }
     }
 
     /// Describes how the process died; `limits` are those of its program, if it had one.
-    async fn death(&mut self, limits: Option<&Limits>) -> String {
+    async fn describe_exit(&mut self, limits: Option<&RunLimits>) -> String {
         match tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await {
             Ok(Ok(WorkerExit::Ended(status))) => match (status.signal(), status.code()) {
                 (Some(signal), _) => {
@@ -529,10 +616,10 @@ impl Worker {
             },
             Ok(Ok(WorkerExit::NotForked(error))) => format!("no process can be forked: {error}"),
             Ok(Err(_)) => {
-                let fate = self.zygote.fate().await;
+                let end_reason = self.zygote.end_reason().await;
                 match limits {
-                    Some(_) => format!("the program's process was ended: {fate}"),
-                    None => fate,
+                    Some(_) => format!("the program's process was ended: {end_reason}"),
+                    None => end_reason,
                 }
             }
             Err(_) => "the program's process closed its connection".to_owned(),
@@ -541,17 +628,17 @@ impl Worker {
 }
 
 fn raised(summary: &str, traceback: &str) -> Failure {
-    let Summary { mut kind, mut message, line, denied, plan_part } =
+    let ExceptionSummary { mut kind, mut message, line, denied, plan_part } =
         serde_json::from_str(summary).unwrap_or_default();
     for text in [&mut kind, &mut message] {
-        text.truncate(text.floor_char_boundary(LONGEST_SUMMARY));
+        text.truncate(text.floor_char_boundary(MAX_SUMMARY_BYTES));
     }
-    let denied = denied.as_deref().and_then(Denied::named);
+    let denied = denied.as_deref().and_then(DeniedResource::named);
     let error = ErrorSummary { kind, message, line, denied, plan_part };
     Failure::Raised { traceback: traceback.to_owned(), error }
 }
 
-fn broke_protocol(what: &str) -> Failure {
+fn protocol_violation(what: &str) -> Failure {
     Failure::WorkerDied {
         reason: format!(
             "the program's process was ended because it broke the worker protocol: {what}"
@@ -560,7 +647,7 @@ fn broke_protocol(what: &str) -> Failure {
 }
 
 /// The most likely cause of a signal that the gateway did not send.
-fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
+fn cause_of(signal: i32, limits: Option<&RunLimits>) -> String {
     match (signal, limits) {
         (SIGSYS, _) => ": it made a system call that the sandbox forbids".to_owned(),
         (SIGXCPU, Some(_)) => ": it used more processor time than it has time to run".to_owned(),
@@ -574,7 +661,9 @@ fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
 }
 
 /// Completes when a worker violates the protocol of file requests.
-async fn misused(files: &mut Option<JoinHandle<Result<(), Malformed>>>) -> Malformed {
+async fn file_protocol_violation(
+    files: &mut Option<JoinHandle<Result<(), MalformedPacket>>>,
+) -> MalformedPacket {
     if let Some(serving) = files {
         let ended = serving.await;
         *files = None;
@@ -593,7 +682,17 @@ async fn exceeded(quota: Option<&Quota>) -> Failure {
     }
 }
 
-async fn conditional<T>(future: Option<&mut BoxFuture<'_, T>>) -> Option<T> {
+/// The calls that wait for a person, as soon as they change.
+async fn changed(held: Option<&mut watch::Receiver<BTreeSet<u64>>>) -> BTreeSet<u64> {
+    if let Some(held) = held
+        && held.changed().await.is_ok()
+    {
+        return held.borrow_and_update().clone();
+    }
+    std::future::pending().await
+}
+
+async fn await_if_some<T>(future: Option<&mut BoxFuture<'_, T>>) -> Option<T> {
     match future {
         Some(future) => Some(future.await),
         None => None,

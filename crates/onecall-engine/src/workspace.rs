@@ -15,17 +15,17 @@ use thiserror::Error;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// How often the free space of the disk is read, which is cheap.
-const GLANCE: Duration = Duration::from_millis(1);
+const DISK_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How often the folder is measured regardless of the free space: another process may have freed
 /// what a program has filled.
-const LOOK: Duration = Duration::from_millis(250);
+const MEASURE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How many times as long as a measurement the pause after it lasts at least.
-const LOOKING: u32 = 10;
+const MEASURE_PAUSE_FACTOR: u32 = 10;
 
 /// The smallest size of a file or folder on disk.
-const SMALLEST: u64 = 4096;
+const MIN_SIZE_ON_DISK: u64 = 4096;
 
 /// The quota of the workspace.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Quota {
 
 /// The free room in the workspace. The gateway writes nothing else there while this is held.
 #[derive(Debug)]
-pub struct WorkspaceRoom {
+pub struct WorkspaceWriteLock {
     /// The path of the workspace.
     pub folder: PathBuf,
     max_bytes: u64,
@@ -46,12 +46,12 @@ pub struct WorkspaceRoom {
     _writing: OwnedMutexGuard<()>,
 }
 
-impl WorkspaceRoom {
+impl WorkspaceWriteLock {
     /// Checks that there is room for a new file of `bytes` bytes.
-    pub fn check(&self, bytes: u64) -> Result<(), NoRoom> {
+    pub fn check(&self, bytes: u64) -> Result<(), NotEnoughSpace> {
         let Self { left, max_bytes, .. } = *self;
-        let needed = bytes.max(SMALLEST);
-        if needed <= left { Ok(()) } else { Err(NoRoom { left, max_bytes, bytes, needed }) }
+        let needed = bytes.max(MIN_SIZE_ON_DISK);
+        if needed <= left { Ok(()) } else { Err(NotEnoughSpace { left, max_bytes, bytes, needed }) }
     }
 }
 
@@ -61,7 +61,7 @@ impl WorkspaceRoom {
     "the workspace has {left} bytes left of its quota of {max_bytes} (max_bytes), and a new file of \
      {bytes} bytes takes {needed}; remove files or raise the quota"
 )]
-pub struct NoRoom {
+pub struct NotEnoughSpace {
     left: u64,
     max_bytes: u64,
     bytes: u64,
@@ -85,10 +85,10 @@ impl Quota {
     }
 
     /// The free room, reserved for one writer in the gateway.
-    pub(crate) async fn room(&self) -> WorkspaceRoom {
+    pub(crate) async fn lock_for_writing(&self) -> WorkspaceWriteLock {
         let writing = Arc::clone(&self.writing).lock_owned().await;
         let (folder, max_bytes, left) = (self.path.clone(), self.max_bytes, self.left().await);
-        WorkspaceRoom { folder, max_bytes, left, _writing: writing }
+        WorkspaceWriteLock { folder, max_bytes, left, _writing: writing }
     }
 
     /// How many bytes may still be written.
@@ -100,13 +100,15 @@ impl Quota {
     pub(crate) async fn exceeded(&self) -> Failure {
         loop {
             let started = Instant::now();
-            let before = Room::on_disk_of(&self.path);
+            let before = FreeSpace::of_disk(&self.path);
             let Some(left) = self.max_bytes.checked_sub(self.used().await) else {
                 return Failure::WorkspaceFull { max_bytes: self.max_bytes };
             };
-            let next = Instant::now() + (started.elapsed() * LOOKING).max(LOOK);
-            while Instant::now() < next && before.lost(Room::on_disk_of(&self.path)) < left {
-                tokio::time::sleep(GLANCE).await;
+            let next =
+                Instant::now() + (started.elapsed() * MEASURE_PAUSE_FACTOR).max(MEASURE_INTERVAL);
+            while Instant::now() < next && before.used_since(FreeSpace::of_disk(&self.path)) < left
+            {
+                tokio::time::sleep(DISK_CHECK_INTERVAL).await;
             }
         }
     }
@@ -120,14 +122,14 @@ impl Quota {
 
 /// The free space of a disk.
 #[derive(Clone, Copy, Default)]
-struct Room {
+struct FreeSpace {
     bytes: u64,
     files: u64,
 }
 
-impl Room {
+impl FreeSpace {
     /// The free space of the disk; zero if it cannot be determined.
-    fn on_disk_of(path: &Path) -> Self {
+    fn of_disk(path: &Path) -> Self {
         statvfs(path).map_or_else(
             |_| Self::default(),
             |disk| Self { bytes: disk.f_bfree.saturating_mul(disk.f_frsize), files: disk.f_ffree },
@@ -135,8 +137,8 @@ impl Room {
     }
 
     /// The space that has been used since; an empty file counts as well.
-    fn lost(self, now: Self) -> u64 {
-        let files = self.files.saturating_sub(now.files).saturating_mul(SMALLEST);
+    fn used_since(self, now: Self) -> u64 {
+        let files = self.files.saturating_sub(now.files).saturating_mul(MIN_SIZE_ON_DISK);
         self.bytes.saturating_sub(now.bytes).max(files)
     }
 }
@@ -150,7 +152,7 @@ fn used(folder: &Path, enough: u64) -> u64 {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         for entry in entries.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
-            total = total.saturating_add(metadata.len().max(SMALLEST));
+            total = total.saturating_add(metadata.len().max(MIN_SIZE_ON_DISK));
             if total > enough {
                 return total;
             }

@@ -21,10 +21,10 @@ use tokio::net::UnixStream;
 use tokio::process::{ChildStderr, Command};
 use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 
-use crate::examination::Examination;
-use crate::files::Files;
-use crate::files::channel::{Channel, receive_once};
-use crate::scratch::{Scratch, ScratchError, Slot};
+use crate::files::FileServer;
+use crate::files::channel::{FileChannel, receive_once};
+use crate::sandbox_report::SandboxReport;
+use crate::scratch::{ScratchError, ScratchFolder, ScratchSlot};
 use crate::system;
 use crate::worker::Worker;
 
@@ -37,11 +37,11 @@ const NOT_FORKED: u8 = b'N';
 const REQUEST_SIZE: usize = 9;
 
 /// The size of a report from the zygote: its kind, a worker id, and a wait status or error number.
-const EXIT_SIZE: usize = 13;
+const REPORT_SIZE: usize = 13;
 
 /// How long to wait for a dead zygote's stderr to close. Workers inherit it, and the kernel ends
 /// them with their zygote.
-const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
+const STDERR_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The command that starts a zygote: this binary with special arguments.
 #[derive(Clone, Debug)]
@@ -55,16 +55,16 @@ pub(crate) struct ZygoteCommand {
 /// A handle to a running zygote. The process ends when the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Zygote {
-    requests: mpsc::UnboundedSender<Request>,
+    requests: mpsc::UnboundedSender<ZygoteRequest>,
     next_id: AtomicU64,
     /// Why the process ended, once it has.
-    fate: watch::Receiver<Option<String>>,
+    end_reason: watch::Receiver<Option<String>>,
     /// The report of its first worker about the sandbox.
-    pub(crate) examination: OnceCell<Examination>,
+    pub(crate) sandbox_report: OnceCell<SandboxReport>,
 }
 
 #[derive(Debug)]
-enum Request {
+enum ZygoteRequest {
     Fork { id: u64, sockets: Vec<OwnedFd>, exited: oneshot::Sender<WorkerExit> },
     Kill { id: u64 },
     Scratch { bytes: u64, socket: OwnedFd },
@@ -129,42 +129,42 @@ impl Zygote {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        let last_words = LastWords::default();
-        let log = tokio::spawn(log_stderr(child.stderr.take(), last_words.clone()));
+        let last_line = LastStderrLine::default();
+        let log = tokio::spawn(log_stderr(child.stderr.take(), last_line.clone()));
         let (requests, queue) = mpsc::unbounded_channel();
-        let (told, fate) = watch::channel(None);
+        let (end_reason_sender, end_reason) = watch::channel(None);
         let control = UnixStream::from_std(ours)?;
         tokio::spawn(async move {
-            let waiting = drive(control, queue).await;
+            let pending_exits = exchange_messages(control, queue).await;
             _ = child.start_kill();
             let status = child.wait().await;
-            _ = tokio::time::timeout(LAST_WORDS_TIMEOUT, log).await;
-            told.send_replace(Some(describe_end(&last_words.get(), status.ok())));
+            _ = tokio::time::timeout(STDERR_TIMEOUT, log).await;
+            end_reason_sender.send_replace(Some(describe_end(&last_line.get(), status.ok())));
             // A dropped sender tells the worker's owner that no exit will be reported.
-            drop(waiting);
+            drop(pending_exits);
         });
-        let examination = OnceCell::new();
-        Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1), fate, examination }))
+        let sandbox_report = OnceCell::new();
+        Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1), end_reason, sandbox_report }))
     }
 
     /// Waits for the end of the process and returns the reason: its last line on stderr, if there
     /// is one.
-    pub(crate) async fn fate(&self) -> String {
-        let mut fate = self.fate.clone();
-        let known = fate.wait_for(Option::is_some).await.ok();
-        known.and_then(|fate| fate.clone()).unwrap_or_else(|| describe_end("", None))
+    pub(crate) async fn end_reason(&self) -> String {
+        let mut end_reason = self.end_reason.clone();
+        let known = end_reason.wait_for(Option::is_some).await.ok();
+        known.and_then(|end_reason| end_reason.clone()).unwrap_or_else(|| describe_end("", None))
     }
 
     /// Forks a worker in the background; its programs may use `files`. If the zygote is gone, the
-    /// worker counts as ended, and [`fate`](Self::fate) returns the reason.
-    pub(crate) fn fork(self: &Arc<Self>, files: Option<&Arc<Files>>) -> io::Result<Worker> {
+    /// worker counts as ended, and [`end_reason`](Self::end_reason) returns the reason.
+    pub(crate) fn fork(self: &Arc<Self>, files: Option<&Arc<FileServer>>) -> io::Result<Worker> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let mut sockets = vec![OwnedFd::from(theirs)];
-        let slot = Slot::new(self);
+        let slot = ScratchSlot::new(self);
         let files = match files {
             Some(files) => {
-                let (ours, theirs) = Channel::pair()?;
+                let (ours, theirs) = FileChannel::pair()?;
                 sockets.push(theirs);
                 Some(tokio::spawn(Arc::clone(files).serve(ours, Arc::clone(&slot))))
             }
@@ -172,25 +172,25 @@ impl Zygote {
         };
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (exited, exit) = oneshot::channel();
-        _ = self.requests.send(Request::Fork { id, sockets, exited });
+        _ = self.requests.send(ZygoteRequest::Fork { id, sockets, exited });
         Ok(Worker::new(id, UnixStream::from_std(ours)?, files, slot, exit, Arc::clone(self)))
     }
 
     /// Makes the zygote create a scratch folder, and takes it over. Blocks until the zygote answers
     /// or is gone.
-    pub(crate) fn make_scratch(&self, scratch: Scratch) -> Result<OwnedFd, ScratchError> {
+    pub(crate) fn make_scratch(&self, scratch: ScratchFolder) -> Result<OwnedFd, ScratchError> {
         let (ours, theirs) = system::packet_sockets()?;
-        _ = self.requests.send(Request::Scratch { bytes: scratch.bytes, socket: theirs });
+        _ = self.requests.send(ZygoteRequest::Scratch { bytes: scratch.bytes, socket: theirs });
         receive_once(&ours).map_err(|failed| match failed.reason {
             reason if reason.is_empty() => io::Error::from_raw_os_error(failed.errno).into(),
-            reason => ScratchError::NotMade { reason },
+            reason => ScratchError::NotCreated { reason },
         })
     }
 
     /// Kills a worker, if it still lives.
     pub(crate) fn kill(&self, id: u64) {
         // When the zygote is gone, so are its workers.
-        _ = self.requests.send(Request::Kill { id });
+        _ = self.requests.send(ZygoteRequest::Kill { id });
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -199,20 +199,23 @@ impl Zygote {
 }
 
 /// The channels for the exit reports of workers, by worker id.
-type Waiting = HashMap<u64, oneshot::Sender<WorkerExit>>;
+type PendingExits = HashMap<u64, oneshot::Sender<WorkerExit>>;
 
 /// Sends requests to the zygote and receives its reports until either side is gone. Returns the
 /// workers that are left then.
-async fn drive(mut control: UnixStream, mut requests: mpsc::UnboundedReceiver<Request>) -> Waiting {
-    let mut waiting = Waiting::new();
-    let mut exit = [0u8; EXIT_SIZE];
+async fn exchange_messages(
+    mut control: UnixStream,
+    mut requests: mpsc::UnboundedReceiver<ZygoteRequest>,
+) -> PendingExits {
+    let mut pending_exits = PendingExits::new();
+    let mut exit = [0u8; REPORT_SIZE];
     let mut filled = 0;
     loop {
         let rest = exit.get_mut(filled..).unwrap_or_default();
         tokio::select! {
             request = requests.recv() => {
                 let Some(request) = request else { break };
-                if send(&control, request, &mut waiting).await.is_err() {
+                if send(&control, request, &mut pending_exits).await.is_err() {
                     break;
                 }
             }
@@ -221,23 +224,23 @@ async fn drive(mut control: UnixStream, mut requests: mpsc::UnboundedReceiver<Re
                     Ok(0) | Err(_) => break,
                     Ok(count) => filled += count,
                 }
-                if filled == EXIT_SIZE {
+                if filled == REPORT_SIZE {
                     filled = 0;
-                    report_exit(exit, &mut waiting);
+                    report_exit(exit, &mut pending_exits);
                 }
             }
         }
     }
     requests.close();
-    waiting
+    pending_exits
 }
 
 /// Why a zygote ended. Its last line on stderr explains it, except after SIGKILL: then a worker has
 /// written that line, because workers share the stream.
-fn describe_end(last_words: &str, status: Option<ExitStatus>) -> String {
+fn describe_end(last_line: &str, status: Option<ExitStatus>) -> String {
     let was_killed = status.and_then(|status| status.signal()) == Some(Signal::KILL.as_raw());
-    if !last_words.is_empty() && !was_killed {
-        return last_words.to_owned();
+    if !last_line.is_empty() && !was_killed {
+        return last_line.to_owned();
     }
     let zygote = "the process that all programs of the engine are forked from";
     match status.map(|status| (status.signal(), status.code())) {
@@ -247,15 +250,19 @@ fn describe_end(last_words: &str, status: Option<ExitStatus>) -> String {
     }
 }
 
-async fn send(control: &UnixStream, request: Request, waiting: &mut Waiting) -> io::Result<()> {
+async fn send(
+    control: &UnixStream,
+    request: ZygoteRequest,
+    pending_exits: &mut PendingExits,
+) -> io::Result<()> {
     let (kind, id, sockets) = match request {
-        Request::Fork { id, sockets, exited } => {
-            waiting.insert(id, exited);
+        ZygoteRequest::Fork { id, sockets, exited } => {
+            pending_exits.insert(id, exited);
             (FORK, id, sockets)
         }
-        Request::Kill { id } if waiting.contains_key(&id) => (KILL, id, Vec::new()),
-        Request::Kill { .. } => return Ok(()),
-        Request::Scratch { bytes, socket } => (SCRATCH, bytes, vec![socket]),
+        ZygoteRequest::Kill { id } if pending_exits.contains_key(&id) => (KILL, id, Vec::new()),
+        ZygoteRequest::Kill { .. } => return Ok(()),
+        ZygoteRequest::Scratch { bytes, socket } => (SCRATCH, bytes, vec![socket]),
     };
     let mut message = [0u8; REQUEST_SIZE];
     let [first, rest @ ..] = &mut message;
@@ -269,13 +276,13 @@ async fn send(control: &UnixStream, request: Request, waiting: &mut Waiting) -> 
             if !sockets.is_empty() {
                 ancillary.push(SendAncillaryMessage::ScmRights(&sockets));
             }
-            sendmsg(control, &[IoSlice::new(&message)], &mut ancillary, system::SEND)?;
+            sendmsg(control, &[IoSlice::new(&message)], &mut ancillary, system::SEND_FLAGS)?;
             Ok(())
         })
         .await
 }
 
-fn report_exit(message: [u8; EXIT_SIZE], waiting: &mut Waiting) {
+fn report_exit(message: [u8; REPORT_SIZE], pending_exits: &mut PendingExits) {
     let [kind, a, b, c, d, e, f, g, h, number @ ..] = message;
     let id = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
     let number = i32::from_le_bytes(number);
@@ -283,7 +290,7 @@ fn report_exit(message: [u8; EXIT_SIZE], waiting: &mut Waiting) {
         NOT_FORKED => WorkerExit::NotForked(io::Error::from_raw_os_error(number)),
         _ => WorkerExit::Ended(WaitStatus(number)),
     };
-    if let Some(exited) = waiting.remove(&id) {
+    if let Some(exited) = pending_exits.remove(&id) {
         // A worker that has finished its program has no receiver any more.
         _ = exited.send(exit);
     }
@@ -291,9 +298,9 @@ fn report_exit(message: [u8; EXIT_SIZE], waiting: &mut Waiting) {
 
 /// The last line that a zygote wrote to stderr.
 #[derive(Clone, Default)]
-struct LastWords(Arc<Mutex<String>>);
+struct LastStderrLine(Arc<Mutex<String>>);
 
-impl LastWords {
+impl LastStderrLine {
     fn get(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -303,11 +310,11 @@ impl LastWords {
     }
 }
 
-async fn log_stderr(stderr: Option<ChildStderr>, last_words: LastWords) {
+async fn log_stderr(stderr: Option<ChildStderr>, last_line: LastStderrLine) {
     let Some(stderr) = stderr else { return };
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         tracing::error!("zygote: {line}");
-        last_words.set(line);
+        last_line.set(line);
     }
 }

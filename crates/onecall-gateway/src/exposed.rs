@@ -4,18 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_bridge::ToolFace;
+use onecall_bridge::ToolDisplayMetadata;
 use onecall_core::{
     AnswerForm, CallableName, Freshness, RunKind, ToolError, ToolPattern, ToolSpec, ToolValue,
 };
-use onecall_runtime::{Observer, SingleCall, stack};
+use onecall_runtime::{Observer, RunOptions, SingleCall, stack};
 use serde_json::value::RawValue;
 
 use crate::Gateway;
 
 /// How long listing these tools waits for servers that are connecting. Tools that come later are
 /// announced by a notification, which not every client handles.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The patterns of exposed tools.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +31,10 @@ impl Exposure {
     }
 
     pub(crate) fn covers(&self, spec: &ToolSpec) -> bool {
-        self.names(spec.callable.as_str())
+        self.matches_name(spec.callable.as_str())
     }
 
-    fn names(&self, name: &str) -> bool {
+    fn matches_name(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| pattern.matches(name))
     }
 
@@ -53,7 +53,7 @@ pub struct ExposedTool {
     /// The tool as programs see it.
     pub spec: Arc<ToolSpec>,
     /// The other fields of the tool's definition on its server, such as its title.
-    pub face: ToolFace,
+    pub display_metadata: ToolDisplayMetadata,
 }
 
 impl Gateway {
@@ -63,19 +63,21 @@ impl Gateway {
         if self.exposure.is_empty() {
             return Vec::new();
         }
-        self.bridge.need_where(|prefix| self.exposure.may_cover(prefix));
-        let catalog = self.bridge.known_within(PATIENCE).await;
+        self.bridge.start_by_prefix(|prefix| self.exposure.may_cover(prefix));
+        let catalog = self.bridge.known_catalog_within(MAX_WAIT).await;
         let rules = self.rules();
         let is_shown =
             |spec: &&Arc<ToolSpec>| self.exposure.covers(spec) && rules.directory.permits(spec);
         let shown = catalog.tools().filter(is_shown).cloned();
-        shown.map(|spec| ExposedTool { face: self.bridge.face(&spec), spec }).collect()
+        shown
+            .map(|spec| ExposedTool { display_metadata: self.bridge.display_metadata(&spec), spec })
+            .collect()
     }
 
     /// Whether clients may call a tool of this name directly, if it exists.
     #[must_use]
     pub fn is_exposed(&self, name: &str) -> bool {
-        self.exposure.names(name) && self.rules().policy.permits(name)
+        self.exposure.matches_name(name) && self.rules().policy.permits(name)
     }
 
     /// Calls a tool for a client and returns the answer of its server unchanged. Dropping the
@@ -84,6 +86,17 @@ impl Gateway {
         &self,
         name: &str,
         arguments: Box<RawValue>,
+        observer: &dyn Observer,
+    ) -> Result<Box<RawValue>, ToolError> {
+        self.call_exposed_with(name, arguments, &RunOptions::default(), observer).await
+    }
+
+    /// Calls a tool like [`Self::call_exposed`], with options.
+    pub(crate) async fn call_exposed_with(
+        &self,
+        name: &str,
+        arguments: Box<RawValue>,
+        options: &RunOptions,
         observer: &dyn Observer,
     ) -> Result<Box<RawValue>, ToolError> {
         let rules = self.rules();
@@ -99,7 +112,7 @@ impl Gateway {
             freshness: Freshness::New,
         };
         let resolver = &rules.exposed_resolver;
-        match rules.runtime.run_call_with(call, resolver, &layers, observer).await?.value {
+        match rules.runtime.run_call_with(call, resolver, &layers, options, observer).await?.value {
             ToolValue::Json(answer) => Ok(answer),
             _ => Err(ToolError::failed(&name, "its answer is not a result")),
         }

@@ -6,48 +6,57 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use onecall_bridge::{
-    Audience, Bridge, Downloads, Guard, Quarantined, ServerStart, ServerState, ServerStatus,
-    Setting,
+    Bridge, ConnectionOptions, Downloads, GatewayClients, Guard, QuarantinedTool, ServerStart,
+    ServerState, ServerStatus,
 };
-use onecall_catalog::Observed;
-use onecall_config::{Config, OptionalTool, OutputTypes};
+use onecall_catalog::ObservedOutput;
+use onecall_config::{ApprovalSettings, Config, OptionalTool, OutputTypeSource};
+use onecall_core::storage::DurableStore;
 use onecall_core::{
-    CallableName, Category, Limits, Outcome, Program, ServerName, ToolSpec, WorkspaceAccess,
+    CallableName, Failure, Outcome, Program, RunLimits, ServerName, ToolCategory, ToolSpec,
+    WorkspaceAccess,
 };
 use onecall_engine::Engines;
 use onecall_runtime::{
-    Cache, Directory, Found, Learned, Metrics, MetricsState, Observer, Plan, PlanAnswer,
-    PlanFailure, PlanProblems, PlanRequest, Preview, Recorder, SaveError, Sessions, StoreWriter,
+    Cache, Directory, LearnedTypes, Metrics, MetricsState, NameLookup, Observer, Plan, PlanAnswer,
+    PlanFailure, PlanProblems, PlanRequest, Preview, Recorder, RunOptions, SaveError, Sessions,
+    StoreWriter,
 };
+use serde_json::{Map, Value};
 use thiserror::Error;
 use tokio::sync::watch;
 
+use crate::durable::{DurableRuns, RunAnswer, RunRequest};
 use crate::exposed::Exposure;
 use crate::identities::Identities;
-use crate::listed::Listed;
+use crate::list_changes::ListChanges;
+use crate::listing_store::ListingStore;
 use crate::plan::PlanTools;
-use crate::rules::{Rules, Shared};
-use crate::seen_tools::SeenTools;
+use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
 use crate::{record_settings, revision, settings};
 
 /// How long a shutdown waits for pending writes to the store.
-const STORING: Duration = Duration::from_secs(5);
+const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why there is no store for durable runs and approvals.
+const NO_STORE: &str = "onecall cannot find your state directory, where the store is: set HOME or \
+                        XDG_STATE_HOME, or `path` under `store` in the configuration";
 
 /// A running gateway.
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) guard: Guard,
     /// The rules of the current configuration, for programs that begin now.
-    pub(crate) rules: watch::Sender<Arc<Rules>>,
-    pub(crate) shared: Shared,
+    pub(crate) rules: watch::Sender<Arc<ProgramRules>>,
+    pub(crate) shared: SharedServices,
     /// Writes to the store, if there is one.
     pub(crate) store: Option<Arc<StoreWriter>>,
     /// The current configuration.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
-    listed: Listed,
+    list_changes: ListChanges,
     /// Which tools clients may call directly.
     pub(crate) exposure: Exposure,
     /// The folder in which programs find a file for each tool, if there is one.
@@ -63,6 +72,9 @@ pub struct GatewayStorage {
     pub tool_folder: Option<ToolFolder>,
     /// Remembers servers whose command downloads what it runs.
     pub downloads: Downloads,
+    /// The store for durable runs and approvals. Without it, runs for which the configuration needs
+    /// one are refused.
+    pub durable: Option<Arc<dyn DurableStore>>,
 }
 
 /// No tool that programs may call has this name, or several have it. The display text is for
@@ -124,19 +136,31 @@ impl Gateway {
         guard: Guard,
         storage: GatewayStorage,
     ) -> Arc<Self> {
-        let GatewayStorage { store, tool_folder, downloads } = storage;
+        let GatewayStorage { store, tool_folder, downloads, durable } = storage;
         let exposure = Exposure::new(&config.expose_tools);
-        let faces = !exposure.is_empty();
+        let keeps_display_metadata = !exposure.is_empty();
         let limits = config.limits;
-        let setting = Setting { limits, start, faces, downloads, ..Setting::default() };
+        let options = ConnectionOptions {
+            limits,
+            start,
+            keeps_display_metadata,
+            downloads,
+            ..ConnectionOptions::default()
+        };
         let (servers, local) = (config.servers.clone(), config.local_tools.clone());
-        let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
+        let bridge = Bridge::start_with(servers, local, guard.clone(), options);
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
         let metrics = Arc::new(Metrics::default());
         let identities = Arc::<Identities>::default();
-        let shared = Shared {
+        let is_durable = config.durable || config.approvals.is_some();
+        let durable = is_durable.then(|| {
+            let store = durable.unwrap_or_else(|| onecall_store::unavailable(NO_STORE));
+            DurableRuns::start(&config, store, Arc::clone(&engines))
+        });
+        let shared = SharedServices {
             engines,
+            durable,
             bridge: Arc::clone(&bridge),
             sessions,
             cache: cache(&config, store.as_ref(), &identities, &metrics),
@@ -144,15 +168,15 @@ impl Gateway {
             recorder: Recorder::start(record_settings(&config), store.clone()),
             metrics,
             learned: learned(&config, store.as_ref()),
-            seen: store.clone().map(|store| Arc::new(SeenTools::new(store))),
+            listings: store.clone().map(|store| Arc::new(ListingStore::new(store))),
         };
-        let rules = Rules::new(&config, &shared);
+        let rules = ProgramRules::new(&config, &shared);
         let rules = watch::Sender::new(Arc::new(rules));
         let (count, revision) = watch::channel(0);
-        tokio::spawn(revision::count(bridge.watch(), rules.subscribe(), count));
-        let listed = Listed::count(bridge.watch(), rules.subscribe(), exposure.clone());
+        tokio::spawn(revision::count_changes(bridge.watch(), rules.subscribe(), count));
+        let list_changes = ListChanges::start(bridge.watch(), rules.subscribe(), exposure.clone());
         let config = Mutex::new(config);
-        let tool_changes = listed.tools.clone();
+        let tool_changes = list_changes.tools.clone();
         let gateway = Arc::new(Self {
             bridge,
             guard,
@@ -161,14 +185,21 @@ impl Gateway {
             store,
             config,
             revision,
-            listed,
+            list_changes,
             exposure,
             tool_folder: tool_folder.map(Arc::new),
         });
         let watch = gateway.bridge.watch();
-        tokio::spawn(Self::follow_listings(Arc::downgrade(&gateway), watch));
+        tokio::spawn(Self::save_listings_on_change(Arc::downgrade(&gateway), watch));
+        if let Some(runs) = &gateway.shared.durable {
+            let (runs, gateway) = (Arc::downgrade(runs), Arc::downgrade(&gateway));
+            tokio::spawn(DurableRuns::watch_store(runs, gateway));
+        }
         if gateway.tool_folder.is_some() {
-            tokio::spawn(Self::follow_tools(Arc::downgrade(&gateway), tool_changes));
+            tokio::spawn(Self::update_tool_folder_on_change(
+                Arc::downgrade(&gateway),
+                tool_changes,
+            ));
         }
         gateway
     }
@@ -182,11 +213,11 @@ impl Gateway {
 
     /// Notifies when the tool or resource lists shown to clients change.
     #[must_use]
-    pub fn listed(&self) -> Listed {
-        self.listed.clone()
+    pub fn list_changes(&self) -> ListChanges {
+        self.list_changes.clone()
     }
 
-    pub(crate) fn rules(&self) -> Arc<Rules> {
+    pub(crate) fn rules(&self) -> Arc<ProgramRules> {
         Arc::clone(&self.rules.borrow())
     }
 
@@ -210,8 +241,8 @@ impl Gateway {
 
     /// The optional tools of onecall that are offered to agents.
     #[must_use]
-    pub fn exposed(&self) -> Vec<OptionalTool> {
-        self.config().expose.clone()
+    pub fn optional_tools(&self) -> Vec<OptionalTool> {
+        self.config().optional_tools.clone()
     }
 
     /// Sets the size of onecall's own tool definitions in bytes, for the estimate of savings.
@@ -221,26 +252,67 @@ impl Gateway {
         }
     }
 
-    /// Runs one program to its end. Dropping the future kills the program.
+    /// Durable runs, if there are any in this configuration.
+    pub(crate) fn durable_runs(&self) -> Option<&Arc<DurableRuns>> {
+        self.shared.durable.as_ref()
+    }
+
+    /// The settings of approvals, if calls can wait for a person.
+    #[must_use]
+    pub fn approvals(&self) -> Option<ApprovalSettings> {
+        self.durable_runs()?;
+        self.config().approvals.clone()
+    }
+
+    /// Runs one program to its end, however long it waits for a person. Dropping the future cancels
+    /// the program.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
-        self.bridge.need_named_in(&program.code);
-        tokio::select! {
-            () = self.show_tools_to(program) => {}
-            // The program has been cancelled and will not run.
-            () = observer.called_off() => {}
+        let request = RunRequest::Program { program: program.clone(), file: None };
+        match self.begin_in_place(&request, observer).await {
+            Ok(None) => self.run_undurable(program, observer).await,
+            Ok(Some(run)) => {
+                let observer = run.observer(observer);
+                let outcome = self.run_with(program, &run.options(), &observer).await;
+                run.end(RunAnswer::of_program(&outcome, program, None)).await;
+                outcome
+            }
+            Err(error) => {
+                let failure = Failure::refused("StoreError", error.to_string());
+                Outcome::not_started(failure, self.limits().timeout)
+            }
         }
-        self.rules().runtime.run(program, observer).await
+    }
+
+    /// Runs one program that does not have to be durable. Dropping the future kills the program.
+    pub async fn run_undurable(&self, program: &Program, observer: &dyn Observer) -> Outcome {
+        self.run_with(program, &RunOptions::default(), observer).await
+    }
+
+    /// Runs one program like [`Self::run`], with options.
+    pub(crate) async fn run_with(
+        &self,
+        program: &Program,
+        options: &RunOptions,
+        observer: &dyn Observer,
+    ) -> Outcome {
+        self.bridge.start_named_in(&program.code);
+        tokio::select! {
+            () = self.fill_tool_folder(program) => {}
+            // The program has been cancelled and will not run.
+            () = observer.cancelled() => {}
+        }
+        self.rules().runtime.run_with(program, options, observer).await
     }
 
     /// Reports which tools a program can call, without running it.
     pub async fn preview(&self, program: &Program) -> Preview {
-        self.bridge.need_named_in(&program.code);
+        self.bridge.start_named_in(&program.code);
         self.rules().runtime.preview(program).await
     }
 
     /// The limits of one program.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> RunLimits {
         self.rules().runtime.limits().clone()
     }
 
@@ -259,22 +331,59 @@ impl Gateway {
         prepared.plan
     }
 
-    /// Runs a plan to its end. Dropping the future kills it.
+    /// Runs a plan, the arguments of `proxy`, to its end, however long it waits for a person. Dropping
+    /// the future cancels it.
     ///
     /// # Errors
     /// If something is wrong with the plan, or it fails.
     pub async fn run_plan(
         &self,
+        arguments: &Map<String, Value>,
+        observer: &dyn Observer,
+    ) -> Result<PlanAnswer, PlanFailure> {
+        let plan = PlanRequest::read(arguments);
+        match self.begin_in_place(&RunRequest::Plan(arguments.clone()), observer).await {
+            Ok(None) => self.run_undurable_plan(plan, observer).await,
+            Ok(Some(run)) => {
+                let observer = run.observer(observer);
+                let answer = self.run_plan_with(plan, &run.options(), &observer).await;
+                run.end(RunAnswer::of_plan(&answer)).await;
+                answer
+            }
+            Err(error) => {
+                let report = format!("[Script execution failed]\n{error}");
+                Err(PlanFailure::Failed { report })
+            }
+        }
+    }
+
+    /// Runs a plan that does not have to be durable. Dropping the future kills it.
+    ///
+    /// # Errors
+    /// If something is wrong with the plan, or it fails.
+    pub async fn run_undurable_plan(
+        &self,
         request: PlanRequest,
+        observer: &dyn Observer,
+    ) -> Result<PlanAnswer, PlanFailure> {
+        self.run_plan_with(request, &RunOptions::default(), observer).await
+    }
+
+    /// Runs a plan like [`Self::run_plan`], with options.
+    pub(crate) async fn run_plan_with(
+        &self,
+        request: PlanRequest,
+        options: &RunOptions,
         observer: &dyn Observer,
     ) -> Result<PlanAnswer, PlanFailure> {
         let rules = self.rules();
         let prepared = self.prepare_plan(request, &rules).await;
         let answer = match &prepared.plan {
             Ok(plan) => {
-                let own = rules.runtime.layers();
-                let tools = PlanTools { own: &own, rules: &rules, prepared: &prepared };
-                rules.runtime.run_plan(plan, &tools, observer).await
+                let layers = rules.runtime.layers();
+                let tools =
+                    PlanTools { gateway_layers: &layers, rules: &rules, prepared: &prepared };
+                rules.runtime.run_plan(plan, &tools, options, observer).await
             }
             Err(problems) => Err(problems.clone().into()),
         };
@@ -298,12 +407,12 @@ impl Gateway {
         let directory = &self.rules().directory;
         let mut missing = ToolNotFound { name: name.to_owned(), ..ToolNotFound::default() };
         match directory.find(name).await {
-            Found::Tool(spec) => return Ok(spec),
-            Found::Unknown(nearest) => missing.nearest = nearest,
-            Found::Ambiguous(names) => missing.candidates = names,
-            Found::Quarantined(why) => missing.quarantine = Some(why),
-            Found::Blocked => {
-                missing.nearest = directory.nearest(&*directory.suggestions().await, name);
+            NameLookup::Tool(spec) => return Ok(spec),
+            NameLookup::Unknown(nearest) => missing.nearest = nearest,
+            NameLookup::Ambiguous(names) => missing.candidates = names,
+            NameLookup::Quarantined(why) => missing.quarantine = Some(why),
+            NameLookup::Blocked => {
+                missing.nearest = directory.nearest(&*directory.suggestion_catalog().await, name);
             }
         }
         Err(missing)
@@ -311,19 +420,19 @@ impl Gateway {
 
     /// The category under which generated files and imports put a tool.
     #[must_use]
-    pub fn category(&self, spec: &ToolSpec) -> Category {
+    pub fn category(&self, spec: &ToolSpec) -> ToolCategory {
         self.rules().directory.category(spec)
     }
 
     /// The observed result type of a tool, if its server declares none and results have been seen.
     #[must_use]
-    pub fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
+    pub fn observed(&self, spec: &ToolSpec) -> Option<ObservedOutput> {
         self.shared.learned.as_ref()?.observed(spec)
     }
 
     /// The quarantined tools that policy would permit if they were accepted, sorted by name.
     #[must_use]
-    pub fn quarantine(&self) -> Vec<Quarantined> {
+    pub fn quarantine(&self) -> Vec<QuarantinedTool> {
         let directory = &self.rules().directory;
         let mut tools = self.bridge.quarantine();
         tools.retain(|tool| directory.permits(&tool.spec));
@@ -332,8 +441,8 @@ impl Gateway {
 
     /// The clients that can answer questions of servers.
     #[must_use]
-    pub fn audience(&self) -> &Audience {
-        self.bridge.audience()
+    pub fn clients(&self) -> &GatewayClients {
+        self.bridge.clients()
     }
 
     /// Notifies every server that the roots of the client have changed.
@@ -343,9 +452,9 @@ impl Gateway {
 
     /// Waits until no server that a program seems to use is being installed for the first time. The
     /// time for this does not count as the program's time.
-    pub async fn installed_for(&self, program: &Program) {
-        self.bridge.need_named_in(&program.code);
-        self.bridge.installed(|server| program.code.contains(server)).await;
+    pub async fn wait_until_installed(&self, program: &Program) {
+        self.bridge.start_named_in(&program.code);
+        self.bridge.wait_until_installed(|server| program.code.contains(server)).await;
     }
 
     /// The status of each server. Waits for those that are still connecting.
@@ -356,17 +465,17 @@ impl Gateway {
 
     /// The status of each of these servers. Idle ones are started and waited for.
     pub async fn servers_named(&self, names: &[String]) -> Vec<ServerStatus> {
-        let is_meant = |name: &ServerName| names.iter().any(|it| it == name.as_str());
-        self.bridge.catalog_of(is_meant).await;
+        let is_selected = |name: &ServerName| names.iter().any(|it| it == name.as_str());
+        self.bridge.catalog_of_servers(is_selected).await;
         let mut servers = self.status();
-        servers.retain(|server| is_meant(&server.name));
+        servers.retain(|server| is_selected(&server.name));
         servers
     }
 
     /// The tools that programs may call and that are known at this moment, sorted by name.
     #[must_use]
     pub fn known_tools(&self) -> Vec<Arc<ToolSpec>> {
-        self.rules().directory.known()
+        self.rules().directory.known_tools()
     }
 
     /// The status of each server at this moment.
@@ -400,23 +509,29 @@ impl Gateway {
         self.bridge.name_collisions()
     }
 
-    /// One line for each entry of the lists of allowed and blocked tools that matches no tool.
+    /// One line for each entry of the lists of allowed tools, blocked tools and tools that need an
+    /// approval that matches no tool.
     /// Waits for servers that are still connecting.
     pub async fn unused_entries(&self) -> Vec<String> {
         let catalog = self.bridge.catalog().await;
-        unused_entries(&self.rules().policy, &catalog, &self.status())
+        let ask = self.config().approvals.as_ref().map(|approvals| approvals.ask.clone());
+        let ask = ask.unwrap_or_default();
+        unused_entries(&self.rules().policy, &ask, &catalog, &self.status())
     }
 
     /// Stops every server, and completes pending writes to the store.
     pub async fn shutdown(&self) {
         let folder = self.tool_folder.clone();
         let removed = tokio::task::spawn_blocking(move || folder.map(|folder| folder.remove()));
-        self.keep_listings();
+        self.save_listings();
+        if let Some(runs) = &self.shared.durable {
+            runs.shutdown().await;
+        }
         self.bridge.shutdown().await;
         let (recorder, store) = (self.shared.recorder.clone(), self.store.clone());
         let close = move || {
-            recorder.inspect(|recorder| recorder.close(STORING));
-            store.inspect(|store| _ = store.close(STORING));
+            recorder.inspect(|recorder| recorder.close(STORE_CLOSE_TIMEOUT));
+            store.inspect(|store| _ = store.close(STORE_CLOSE_TIMEOUT));
         };
         _ = tokio::task::spawn_blocking(close).await;
         // A failure has been logged where it happened.
@@ -438,11 +553,11 @@ fn cache(
 }
 
 /// Creates the collection of learned result types, if the configuration enables it.
-fn learned(config: &Config, store: Option<&Arc<StoreWriter>>) -> Option<Arc<Learned>> {
-    if config.output_types == OutputTypes::Declared {
+fn learned(config: &Config, store: Option<&Arc<StoreWriter>>) -> Option<Arc<LearnedTypes>> {
+    if config.output_types == OutputTypeSource::Declared {
         return None;
     }
-    let learned = Learned::new(store.cloned());
+    let learned = LearnedTypes::new(store.cloned());
     learned.set_origins(settings::origins(&config.servers));
     Some(Arc::new(learned))
 }

@@ -5,20 +5,21 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use foldhash::quality::RandomState;
-use onecall_bridge::Identity;
+use onecall_bridge::ServerIdentity;
 use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::ServerName;
 use onecall_runtime::ServerIdentities;
 
 /// Identities by server name.
 #[derive(Debug, Default)]
-pub(crate) struct Identities(Mutex<HashMap<ServerName, Identity, RandomState>>);
+pub(crate) struct Identities(Mutex<HashMap<ServerName, ServerIdentity, RandomState>>);
 
 impl Identities {
     /// Replaces all identities by those of these servers.
     pub(crate) fn set(&self, servers: &[ServerConfig], local: &[LocalTool]) {
-        let configured = servers.iter().map(|server| (server.name.clone(), Identity::of(server)));
-        let local = (LocalTool::server(), Identity::of_local(local));
+        let configured =
+            servers.iter().map(|server| (server.name.clone(), ServerIdentity::of(server)));
+        let local = (LocalTool::server(), ServerIdentity::of_local(local));
         let all = configured.chain([local]).collect();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = all;
     }
@@ -26,7 +27,11 @@ impl Identities {
 
 impl ServerIdentities for Identities {
     fn identity(&self, server: &ServerName) -> Option<[u8; 32]> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server).map(Identity::now)
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(server)
+            .map(ServerIdentity::current_hash)
     }
 }
 

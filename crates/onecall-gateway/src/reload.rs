@@ -6,7 +6,8 @@ use onecall_bridge::FleetChange;
 use onecall_config::{Config, LocalTool};
 use onecall_core::ServerName;
 
-use crate::rules::Rules;
+use crate::durable::configuration_digest;
+use crate::rules::ProgramRules;
 use crate::settings::origins;
 use crate::{Gateway, redactor};
 
@@ -26,7 +27,7 @@ impl Gateway {
     /// Must be called inside a tokio runtime.
     pub fn reload(&self, config: Config) -> Reloaded {
         if let Some(recorder) = &self.shared.recorder {
-            recorder.learn_secrets(redactor(&config));
+            recorder.add_secrets(redactor(&config));
         }
         let mut current = self.config();
         // Every field is named, so that the compiler reports a new one that is not handled here.
@@ -37,7 +38,8 @@ impl Gateway {
             execution,
             totals,
             sessions,
-            expose,
+            optional_tools,
+            former_names: _,
             limits,
             proxy,
             sandbox,
@@ -53,6 +55,8 @@ impl Gateway {
             logs,
             report_savings,
             cache,
+            approvals,
+            durable,
             telemetry,
             secrets,
         } = config;
@@ -64,7 +68,7 @@ impl Gateway {
             (python != current.python, "python"),
             (workspace != current.workspace, "workspace"),
             (sessions != current.sessions, "sessions"),
-            (expose != current.expose, "expose"),
+            (optional_tools != current.optional_tools, "optional_tools"),
             (limits != current.limits, "limits"),
             (expose_tools != current.expose_tools, "expose_tools"),
             (output_types != current.output_types, "learn_output_types"),
@@ -72,6 +76,8 @@ impl Gateway {
             (store != current.store, "store"),
             (report_savings != current.report_savings, "report_savings"),
             (cache != current.cache, "cache"),
+            (approvals != current.approvals, "approvals"),
+            (durable != current.durable, "durable"),
             (telemetry != current.telemetry, "telemetry"),
         ];
         reloaded.needs_restart.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
@@ -89,20 +95,23 @@ impl Gateway {
         current.logs = logs;
         self.shared.engines.set_totals(totals);
         if !reloaded.changed.is_empty() {
-            let rules = Rules::new(&current, &self.shared);
+            let rules = ProgramRules::new(&current, &self.shared);
             self.rules.send_replace(Arc::new(rules));
         }
         self.shared.learned.iter().for_each(|learned| learned.set_origins(origins(&servers)));
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
-        self.shared.seen.iter().for_each(|seen| seen.forget(&reloaded.servers.removed));
+        self.shared.listings.iter().for_each(|listings| listings.remove(&reloaded.servers.removed));
         if let Some(cache) = &self.shared.cache {
             let FleetChange { added, removed, restarted } = &reloaded.servers;
             let local = ServerName::new(LocalTool::SERVER);
             let local = (local_tools != current.local_tools).then_some(&local);
             self.shared.identities.set(&servers, &local_tools);
-            cache.forget(added.iter().chain(removed).chain(restarted).chain(local));
+            cache.invalidate_servers(added.iter().chain(removed).chain(restarted).chain(local));
         }
         (current.servers, current.local_tools) = (servers, local_tools);
+        if let Some(runs) = &self.shared.durable {
+            runs.set_configuration(configuration_digest(&current));
+        }
         drop(current);
         reloaded
     }

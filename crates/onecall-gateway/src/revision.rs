@@ -4,22 +4,22 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use onecall_bridge::{ToolWatch, Tools};
+use onecall_bridge::{CurrentTools, ToolWatch};
 use onecall_core::{ServerName, ToolSpec};
 use tokio::sync::watch;
 
-use crate::rules::Rules;
+use crate::rules::ProgramRules;
 
 /// What a client that listed the tools last would remember.
-struct Seen {
+struct RememberedTools {
     tools: Vec<Arc<ToolSpec>>,
     /// Servers that are being connected. Listing all tools waits for them, so no client remembers a
     /// list without their tools.
     awaited: HashSet<ServerName>,
 }
 
-impl Seen {
-    fn of(tools: Tools, rules: &Rules) -> Self {
+impl RememberedTools {
+    fn of(tools: CurrentTools, rules: &ProgramRules) -> Self {
         let permitted = tools.catalog.tools().filter(|spec| rules.directory.permits(spec));
         Self { tools: permitted.cloned().collect(), awaited: tools.unsettled.into_iter().collect() }
     }
@@ -33,35 +33,35 @@ impl Seen {
 }
 
 /// Counts changes until the gateway stops.
-pub(crate) async fn count(
+pub(crate) async fn count_changes(
     mut tools: ToolWatch,
-    mut rules: watch::Receiver<Arc<Rules>>,
+    mut rules: watch::Receiver<Arc<ProgramRules>>,
     revision: watch::Sender<u64>,
 ) {
-    let mut last: Option<Arc<Seen>> = None;
+    let mut last: Option<Arc<RememberedTools>> = None;
     loop {
-        let (now, current) = (tools.now(), Arc::clone(&rules.borrow_and_update()));
+        let (now, current) = (tools.current(), Arc::clone(&rules.borrow_and_update()));
         // While a server is connecting, listing waits as well, so nothing has to be counted yet.
         if now.is_settled {
             let before = last.clone();
             // Comparing thousands of schemas takes long enough to delay other tasks.
-            let looked = tokio::task::spawn_blocking(move || {
-                let now = Seen::of(now, &current);
+            let comparison = tokio::task::spawn_blocking(move || {
+                let now = RememberedTools::of(now, &current);
                 let is_outdated = before.is_some_and(|before| before.is_outdated(&now));
                 (Arc::new(now), is_outdated)
             });
-            if let Ok((now, is_outdated)) = looked.await {
+            if let Ok((now, is_outdated)) = comparison.await {
                 last = Some(now);
                 if is_outdated {
                     revision.send_modify(|revision| *revision += 1);
                 }
             }
         }
-        let goes_on = tokio::select! {
-            goes_on = tools.changed() => goes_on,
+        let is_open = tokio::select! {
+            is_open = tools.changed() => is_open,
             changed = rules.changed() => changed.is_ok(),
         };
-        if !goes_on {
+        if !is_open {
             break;
         }
     }

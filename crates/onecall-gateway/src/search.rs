@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_bridge::{ListingCut, ServerState, ServerStatus, Trouble};
-use onecall_catalog::{Catalog, Observed, ServerMatch, match_server};
+use onecall_bridge::{FailureKind, ListingCut, ServerState, ServerStatus};
+use onecall_catalog::{Catalog, ObservedOutput, ServerMatch, match_server};
 use onecall_core::{ServerName, ToolSpec};
 use thiserror::Error;
 use tokio::time::timeout;
@@ -15,7 +15,7 @@ use crate::Gateway;
 
 /// How long a search waits for servers that are still connecting. This is short because an agent
 /// can search again, but can do nothing else while it waits.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// A search for tools.
 #[derive(Clone, Copy, Debug)]
@@ -30,18 +30,18 @@ pub struct ToolSearch<'a> {
 
 /// One tool that was found.
 #[derive(Clone, Debug)]
-pub struct ToolFinding {
+pub struct FoundTool {
     /// The tool, as its server describes it.
     pub spec: Arc<ToolSpec>,
     /// The observed result type, if the server does not declare one.
-    pub observed: Option<Observed>,
+    pub observed: Option<ObservedOutput>,
 }
 
 /// The result of a search.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
+pub struct SearchResults {
     /// The tools found, best match first.
-    pub tools: Vec<ToolFinding>,
+    pub tools: Vec<FoundTool>,
     /// How many tools match in total.
     pub matching: usize,
     /// How many tools each server has, if the search found none.
@@ -62,7 +62,7 @@ pub struct Findings {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoSuchServer {
     /// No server has this name.
-    #[error("there is no server '{name}'{}", told(.nearest.as_deref(), .known))]
+    #[error("there is no server '{name}'{}", server_hint(.nearest.as_deref(), .known))]
     Unknown {
         /// The name that was looked up.
         name: String,
@@ -82,13 +82,13 @@ pub enum NoSuchServer {
 }
 
 /// If there are more servers than this, an error message lists none of them.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
-fn told(nearest: Option<&str>, known: &[String]) -> String {
+fn server_hint(nearest: Option<&str>, known: &[String]) -> String {
     match (nearest, known) {
         (Some(nearest), _) => format!(". Did you mean '{nearest}'?"),
         (None, []) => ": no servers are configured".to_owned(),
-        (None, known) if known.len() > MOST_LISTED => String::new(),
+        (None, known) if known.len() > MAX_LISTED => String::new(),
         (None, known) => format!("; there are: {}", known.join(", ")),
     }
 }
@@ -96,14 +96,17 @@ fn told(nearest: Option<&str>, known: &[String]) -> String {
 impl Gateway {
     /// Searches for tools that programs may call. Waits a short time for servers that are still
     /// connecting.
-    pub async fn find(&self, search: ToolSearch<'_>) -> Result<Findings, NoSuchServer> {
+    pub async fn find(&self, search: ToolSearch<'_>) -> Result<SearchResults, NoSuchServer> {
         let server = match search.server {
-            Some(name) => Some(self.server_meant(name)?),
+            Some(name) => Some(self.resolve_server(name)?),
             None => None,
         };
         let catalog = match &server {
-            Some(server) => self.within(PATIENCE, self.bridge.catalog_of(|it| it == server)).await,
-            None => self.known_soon(PATIENCE).await,
+            Some(server) => {
+                self.catalog_or_known(MAX_WAIT, self.bridge.catalog_of_servers(|it| it == server))
+                    .await
+            }
+            None => self.catalog_within(MAX_WAIT).await,
         };
         let status = self.bridge.status();
         let found = self.search_in(catalog, search, server.clone()).await;
@@ -114,17 +117,17 @@ impl Gateway {
         let connecting = names(|it| matches!(it, ServerState::Connecting | ServerState::Idle));
         let installing = names(|it| matches!(it, ServerState::Installing { .. }));
         let down = names(
-            |it| matches!(it, ServerState::Failed { trouble, .. } if *trouble != Trouble::Unresolved),
+            |it| matches!(it, ServerState::Failed { failure_kind, .. } if *failure_kind != FailureKind::Unresolved),
         );
         let unresolved = asked.clone().filter_map(|it| match &it.state {
-            ServerState::Failed { reason, trouble: Trouble::Unresolved, .. } => {
+            ServerState::Failed { reason, failure_kind: FailureKind::Unresolved, .. } => {
                 Some((it.name.clone(), reason.clone()))
             }
             _ => None,
         });
         let unresolved = unresolved.collect();
         let cut = asked.filter_map(|it| Some((it.name.clone(), it.cut.clone()?))).collect();
-        Ok(Findings { connecting, installing, down, unresolved, cut, ..found })
+        Ok(SearchResults { connecting, installing, down, unresolved, cut, ..found })
     }
 
     /// Searches a catalog for tools that programs may call, restricted to `server` if it is given.
@@ -133,54 +136,58 @@ impl Gateway {
         catalog: Arc<Catalog>,
         search: ToolSearch<'_>,
         server: Option<ServerName>,
-    ) -> Findings {
+    ) -> SearchResults {
         let (rules, query, limit) = (self.rules(), search.query.to_owned(), search.limit);
         let learned = self.shared.learned.clone();
         // The first search builds an index; for thousands of tools that takes long enough to delay
         // other tasks.
         let searched = tokio::task::spawn_blocking(move || {
-            let is_meant = |spec: &ToolSpec| {
+            let is_selected = |spec: &ToolSpec| {
                 server.as_ref().is_none_or(|server| spec.server == *server)
                     && rules.directory.permits(spec)
             };
-            let relevant = catalog.relevant(&query, is_meant);
+            let relevant = catalog.search_relevant(&query, is_selected);
             let matching = relevant.len();
-            let found = |spec: &Arc<ToolSpec>| ToolFinding {
+            let found = |spec: &Arc<ToolSpec>| FoundTool {
                 spec: Arc::clone(spec),
                 observed: learned.as_ref().and_then(|learned| learned.observed(spec)),
             };
             let tools = relevant.into_iter().take(limit).map(found).collect();
-            let servers = if matching == 0 { counted(&catalog, is_meant) } else { BTreeMap::new() };
-            Findings { tools, matching, servers, ..Findings::default() }
+            let servers = if matching == 0 {
+                count_by_server(&catalog, is_selected)
+            } else {
+                BTreeMap::new()
+            };
+            SearchResults { tools, matching, servers, ..SearchResults::default() }
         });
         searched.await.unwrap_or_default()
     }
 
     /// Finds the server that a name refers to, in the spelling of the configuration, of tool names
     /// or of a model.
-    pub fn server_meant(&self, name: &str) -> Result<ServerName, NoSuchServer> {
+    pub fn resolve_server(&self, name: &str) -> Result<ServerName, NoSuchServer> {
         server_named(name, &self.bridge.status())
     }
 
-    /// The tools of all servers; after `patience`, those that are known by then.
-    pub(crate) async fn known_soon(&self, patience: Duration) -> Arc<Catalog> {
-        self.within(patience, self.bridge.catalog()).await
+    /// The tools of all servers; after `max_wait`, those that are known by then.
+    pub(crate) async fn catalog_within(&self, max_wait: Duration) -> Arc<Catalog> {
+        self.catalog_or_known(max_wait, self.bridge.catalog()).await
     }
 
-    /// The result of `catalog`; after `patience`, the tools that are known by then.
-    async fn within(
+    /// The result of `catalog`; after `max_wait`, the tools that are known by then.
+    async fn catalog_or_known(
         &self,
-        patience: Duration,
+        max_wait: Duration,
         catalog: impl Future<Output = Arc<Catalog>>,
     ) -> Arc<Catalog> {
-        timeout(patience, catalog).await.unwrap_or_else(|_| self.bridge.known())
+        timeout(max_wait, catalog).await.unwrap_or_else(|_| self.bridge.known_catalog())
     }
 
     /// Waits without a time limit for the server that this name refers to, or for all servers
     /// without a name. A name that refers to no server is reported by the search that follows.
     pub async fn wait_for_server(&self, name: Option<&str>) {
-        match name.map(|name| self.server_meant(name)) {
-            Some(Ok(server)) => _ = self.bridge.catalog_of(|it| *it == server).await,
+        match name.map(|name| self.resolve_server(name)) {
+            Some(Ok(server)) => _ = self.bridge.catalog_of_servers(|it| *it == server).await,
             Some(Err(_)) => {}
             None => _ = self.bridge.catalog().await,
         }
@@ -188,9 +195,12 @@ impl Gateway {
 }
 
 /// Counts the matching tools of each server.
-fn counted(catalog: &Catalog, is_meant: impl Fn(&ToolSpec) -> bool) -> BTreeMap<ServerName, usize> {
+fn count_by_server(
+    catalog: &Catalog,
+    is_selected: impl Fn(&ToolSpec) -> bool,
+) -> BTreeMap<ServerName, usize> {
     let mut servers = BTreeMap::new();
-    for spec in catalog.tools().filter(|spec| is_meant(spec)) {
+    for spec in catalog.tools().filter(|spec| is_selected(spec)) {
         *servers.entry(spec.server.clone()).or_default() += 1;
     }
     servers

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use onecall_catalog::content_digest;
 use onecall_config::{
-    Config, LocalWork, OAuth, Records, RemoteTransport, Secret, ServerConfig, Transport,
+    Config, LocalToolKind, OAuthConfig, RecordLevel, RemoteTransport, Secret, ServerConfig,
+    Transport,
 };
 use onecall_core::ServerName;
 use onecall_core::storage::{Retention, RunDetail};
@@ -15,11 +16,11 @@ use onecall_runtime::{RecordSettings, Redactor};
 pub fn record_settings(config: &Config) -> RecordSettings {
     RecordSettings {
         detail: match config.records {
-            Records::Off => None,
-            Records::Metadata => Some(RunDetail::Metadata),
-            Records::Full => Some(RunDetail::Full),
+            RecordLevel::Off => None,
+            RecordLevel::Metadata => Some(RunDetail::Metadata),
+            RecordLevel::Full => Some(RunDetail::Full),
         },
-        retention: Retention { keep: config.store.keep, max_bytes: config.store.max_bytes },
+        retention: Retention { max_age: config.store.max_age, max_bytes: config.store.max_bytes },
         report_savings: config.report_savings,
         redactor: redactor(config),
     }
@@ -39,16 +40,20 @@ pub fn redactor(config: &Config) -> Redactor {
             | Transport::Sse(remote) => {
                 values.extend(remote.headers.values());
                 let oauth = remote.oauth.as_ref();
-                values.extend(oauth.and_then(|OAuth { client_secret, .. }| client_secret.as_ref()));
+                values.extend(
+                    oauth.and_then(|OAuthConfig { client_secret, .. }| client_secret.as_ref()),
+                );
             }
             Transport::Unresolved(_) => {}
         }
     }
     for tool in &config.local_tools {
-        if let LocalWork::Command(command) = &tool.work {
+        if let LocalToolKind::Command(command) = &tool.kind {
             values.extend(command.env.values());
         }
     }
+    let webhook = config.approvals.as_ref().and_then(|approvals| approvals.webhook.as_ref());
+    values.extend(webhook.map(|webhook| &webhook.secret));
     Redactor::new(values.into_iter().map(Secret::reveal))
 }
 

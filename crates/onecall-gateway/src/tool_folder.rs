@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use onecall_catalog::{Observed, ToolFile, tool_place};
+use onecall_catalog::{ObservedOutput, ToolFile, tool_file_location};
 use onecall_core::{Program, ToolSpec};
 use onecall_runtime::Directory;
 use tokio::sync::{Mutex, watch};
@@ -23,19 +23,19 @@ use crate::{Gateway, ToolTree};
 const PREFIX: &str = "onecall-tools-";
 
 /// How many names are tried for a new folder.
-const MAX_NUMBER: u32 = 100;
+const MAX_ATTEMPTS: u32 = 100;
 
 /// How long a program waits for servers whose tools it might look for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The shortest time between two updates of the folder.
-const PAUSE: Duration = Duration::from_millis(500);
+const MIN_UPDATE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Limits for what servers can write to the disk.
 const MAX_FILES: usize = 20_000;
 const MAX_FILE_BYTES: usize = 32 * 1024;
 /// File systems allow 255 bytes.
-const MAX_NAME: usize = 240;
+const MAX_NAME_BYTES: usize = 240;
 
 /// A folder on the host. It is removed when this is dropped.
 #[derive(Debug)]
@@ -44,38 +44,38 @@ pub struct ToolFolder {
     /// A lock that shows other processes that the folder is in use, as long as this process lives.
     _lock: File,
     /// The present content of the folder; `None` as long as it is empty.
-    written: Mutex<Option<Written>>,
+    content: Mutex<Option<FolderContent>>,
 }
 
 /// The content of the folder.
 #[derive(Debug)]
-struct Written {
+struct FolderContent {
     /// The tools that it was written from.
     tree: ToolTree,
     /// The counter of learned types at that time.
-    lessons: u64,
+    types_revision: u64,
     files: Files,
 }
 
 /// The tools in the folder, by the path of their file.
-type Files = HashMap<PathBuf, (Arc<ToolSpec>, Option<Observed>)>;
+type Files = HashMap<PathBuf, (Arc<ToolSpec>, Option<ObservedOutput>)>;
 
 impl ToolFolder {
     /// Creates an empty folder below `parent`.
     ///
     /// # Errors
     /// If the folder cannot be created.
-    pub fn below(parent: &Path) -> io::Result<Self> {
+    pub fn create_in(parent: &Path) -> io::Result<Self> {
         let mut last = io::Error::other("all names are taken");
-        for number in 0..MAX_NUMBER {
+        for number in 0..MAX_ATTEMPTS {
             let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
-            match hold(&path) {
-                Ok(lock) => return Ok(Self { path, _lock: lock, written: Mutex::default() }),
+            match lock_folder(&path) {
+                Ok(lock) => return Ok(Self { path, _lock: lock, content: Mutex::default() }),
                 // Another process has removed the folder while it cleaned up.
                 Err(error) => last = error,
             }
@@ -84,11 +84,11 @@ impl ToolFolder {
     }
 
     /// Removes the folders below `parent` that killed processes have left behind.
-    pub fn tidy_up(parent: &Path) {
+    pub fn remove_abandoned(parent: &Path) {
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
                 // A folder that cannot be removed belongs to another user, or is in use.
-                _ = remove_if_left_behind(&entry.path());
+                _ = remove_if_abandoned(&entry.path());
             }
         }
     }
@@ -100,12 +100,14 @@ impl ToolFolder {
     }
 
     /// Updates the folder to these tools. A file that cannot be written is missing.
-    async fn show(self: &Arc<Self>, tree: ToolTree) {
-        let mut written = self.written.lock().await;
-        let lessons = tree.rules.directory.lessons();
-        let before = match written.take() {
-            Some(before) if before.tree.is(&tree) && before.lessons == lessons => {
-                *written = Some(before);
+    async fn update(self: &Arc<Self>, tree: ToolTree) {
+        let mut content = self.content.lock().await;
+        let types_revision = tree.rules.directory.types_revision();
+        let before = match content.take() {
+            Some(before)
+                if before.tree.is_same(&tree) && before.types_revision == types_revision =>
+            {
+                *content = Some(before);
                 return;
             }
             Some(before) => before.files,
@@ -113,11 +115,12 @@ impl ToolFolder {
         };
         let (folder, shown) = (self.path.clone(), tree.clone());
         let files = tokio::task::spawn_blocking(move || write_changes(&folder, before, &shown));
-        *written = Some(Written { tree, lessons, files: files.await.unwrap_or_default() });
+        *content =
+            Some(FolderContent { tree, types_revision, files: files.await.unwrap_or_default() });
     }
 
     async fn is_in_use(&self) -> bool {
-        self.written.lock().await.is_some()
+        self.content.lock().await.is_some()
     }
 
     /// Removes the folder and its content.
@@ -138,40 +141,43 @@ impl Drop for ToolFolder {
 
 impl Gateway {
     /// Fills the folder for a program that may read it.
-    pub(crate) async fn show_tools_to(&self, program: &Program) {
+    pub(crate) async fn fill_tool_folder(&self, program: &Program) {
         let Some(folder) = &self.tool_folder else { return };
-        let sees_files = self.shared.engines.offers(program).is_ok_and(|offers| offers.files);
-        if !sees_files || !looks_around(&program.code) {
+        let sees_files = self.shared.engines.features(program).is_ok_and(|features| features.files);
+        if !sees_files || !mentions_tool_folder(&program.code) {
             return;
         }
         folder
-            .show(ToolTree { catalog: self.known_soon(PATIENCE).await, rules: self.rules() })
+            .update(ToolTree { catalog: self.catalog_within(MAX_WAIT).await, rules: self.rules() })
             .await;
     }
 
     /// Keeps the folder up to date after it was first used; ends with the gateway.
-    pub(crate) async fn follow_tools(gateway: Weak<Self>, mut changes: watch::Receiver<u64>) {
+    pub(crate) async fn update_tool_folder_on_change(
+        gateway: Weak<Self>,
+        mut changes: watch::Receiver<u64>,
+    ) {
         while changes.changed().await.is_ok() {
             let Some(gateway) = gateway.upgrade() else { break };
             if let Some(folder) = &gateway.tool_folder
                 && folder.is_in_use().await
             {
-                let catalog = gateway.bridge.known();
-                folder.show(ToolTree { catalog, rules: gateway.rules() }).await;
+                let catalog = gateway.bridge.known_catalog();
+                folder.update(ToolTree { catalog, rules: gateway.rules() }).await;
             }
             drop(gateway);
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(MIN_UPDATE_INTERVAL).await;
         }
     }
 }
 
 /// Whether a program's source mentions the folder, however it builds the path.
-fn looks_around(code: &str) -> bool {
+fn mentions_tool_folder(code: &str) -> bool {
     ["/tools", "\"tools", "'tools"].iter().any(|way| code.contains(way))
 }
 
 /// Locks a folder, if it exists and no other process has locked it.
-fn hold(path: &Path) -> io::Result<File> {
+fn lock_folder(path: &Path) -> io::Result<File> {
     let folder = File::open(path)?;
     folder.try_lock()?;
     fs::symlink_metadata(path)?;
@@ -179,12 +185,12 @@ fn hold(path: &Path) -> io::Result<File> {
 }
 
 /// Removes a folder of this user that no process has locked.
-fn remove_if_left_behind(path: &Path) -> io::Result<()> {
-    let is_ours = fs::symlink_metadata(path)?;
-    if !is_ours.is_dir() || is_ours.uid() != rustix::process::geteuid().as_raw() {
+fn remove_if_abandoned(path: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() {
         return Ok(());
     }
-    let _lock = hold(path)?;
+    let _lock = lock_folder(path)?;
     fs::remove_dir_all(path)
 }
 
@@ -192,22 +198,25 @@ fn remove_if_left_behind(path: &Path) -> io::Result<()> {
 fn write_changes(folder: &Path, mut before: Files, tree: &ToolTree) -> Files {
     let mut written = Files::new();
     for spec in tree.tools().take(MAX_FILES) {
-        let Some((server, stem)) = tool_place(spec) else { continue };
-        if server.len() > MAX_NAME || stem.len() > MAX_NAME {
+        let Some((server, stem)) = tool_file_location(spec) else { continue };
+        if server.len() > MAX_NAME_BYTES || stem.len() > MAX_NAME_BYTES {
             continue;
         }
-        let path = folder.join(server).join(format!("{stem}{}", ToolFile::Python.ending()));
-        let said = (Arc::clone(spec), tree.rules.directory.observed(spec));
-        let is_new = before.remove(&path).is_none_or(|earlier| earlier != said);
-        let text = || ToolFile::Python.text(spec, said.1.as_ref());
+        let path = folder.join(server).join(format!("{stem}{}", ToolFile::Python.extension()));
+        let current = (Arc::clone(spec), tree.rules.directory.observed(spec));
+        let is_new = before.remove(&path).is_none_or(|earlier| earlier != current);
+        let text = || ToolFile::Python.text(spec, current.1.as_ref());
         if is_new && let Err(error) = write(&path, &text()) {
             // If the folder was removed, it is not needed any more.
             if folder.exists() {
-                tracing::warn!("programs cannot look at '{}': {error}", path.display());
+                tracing::warn!(
+                    "cannot write '{}', which programs would read: {error}",
+                    path.display()
+                );
             }
             break;
         }
-        written.insert(path, said);
+        written.insert(path, current);
     }
     for path in before.keys() {
         _ = fs::remove_file(path);
@@ -243,10 +252,10 @@ mod tests {
             "Path('/') / 'tools'",
             "os.path.join(os.sep, \"tools\", name)",
         ] {
-            assert!(looks_around(code), "{code}");
+            assert!(mentions_tool_folder(code), "{code}");
         }
         for code in ["tools.search('x')", "print(await mcp__x__y())", "# the tools of sales"] {
-            assert!(!looks_around(code), "{code}");
+            assert!(!mentions_tool_folder(code), "{code}");
         }
     }
 
@@ -256,9 +265,9 @@ mod tests {
         fs::create_dir_all(&parent).unwrap_or_default();
         let left_behind = parent.join(format!("{PREFIX}1-0"));
         fs::create_dir_all(left_behind.join("server")).unwrap_or_default();
-        let living = ToolFolder::below(&parent);
-        let other = ToolFolder::below(&parent);
-        ToolFolder::tidy_up(&parent);
+        let living = ToolFolder::create_in(&parent);
+        let other = ToolFolder::create_in(&parent);
+        ToolFolder::remove_abandoned(&parent);
         assert!(!left_behind.exists());
         let paths = [&living, &other].map(|it| it.as_ref().ok().map(|it| it.path.clone()));
         assert!(paths.iter().all(|path| path.as_ref().is_some_and(|it| it.exists())), "{paths:?}");

@@ -5,43 +5,45 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_catalog::{Catalog, ServerMatch, match_server, name_at, server_folder, tool_place};
+use onecall_catalog::{
+    Catalog, ServerMatch, callable_name_at, match_server, server_folder, tool_file_location,
+};
 use onecall_core::ToolSpec;
 use tokio::time::timeout;
 
 use crate::Gateway;
-use crate::rules::Rules;
+use crate::rules::ProgramRules;
 
 /// How long listing everything waits for servers that are connecting. Tools that come later are
 /// announced by a notification.
-const LIST_PATIENCE: Duration = Duration::from_secs(2);
+const MAX_LIST_WAIT: Duration = Duration::from_secs(2);
 
 /// How long reading one entry waits for its server.
-const READ_PATIENCE: Duration = Duration::from_secs(5);
+const MAX_READ_WAIT: Duration = Duration::from_secs(5);
 
 /// The tools at one moment.
 #[derive(Clone)]
 pub struct ToolTree {
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<ProgramRules>,
 }
 
 impl Gateway {
     /// The tools of the servers that are connected. Starts no server.
     pub async fn tree(&self) -> ToolTree {
-        let catalog = self.bridge.known_within(LIST_PATIENCE).await;
+        let catalog = self.bridge.known_catalog_within(MAX_LIST_WAIT).await;
         ToolTree { catalog, rules: self.rules() }
     }
 
     /// The known tools, including those of this folder's server if it lists them in time.
     pub async fn tree_with(&self, folder: &str) -> ToolTree {
-        let (known, rules) = (self.bridge.known(), self.rules());
+        let (known, rules) = (self.bridge.known_catalog(), self.rules());
         if known.tools().any(|spec| server_folder(&spec.server) == folder) {
             return ToolTree { catalog: known, rules };
         }
-        let prefix = name_at(folder, "");
-        let catalog = timeout(READ_PATIENCE, self.bridge.catalog_for(&prefix)).await;
-        let catalog = catalog.unwrap_or_else(|_| self.bridge.known());
+        let prefix = callable_name_at(folder, "");
+        let catalog = timeout(MAX_READ_WAIT, self.bridge.catalog_for_tool(&prefix)).await;
+        let catalog = catalog.unwrap_or_else(|_| self.bridge.known_catalog());
         ToolTree { catalog, rules }
     }
 
@@ -64,7 +66,7 @@ impl fmt::Debug for ToolTree {
 
 impl ToolTree {
     /// Whether both trees are of the same tools and the same rules.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.catalog, &other.catalog) && Arc::ptr_eq(&self.rules, &other.rules)
     }
 
@@ -78,7 +80,7 @@ impl ToolTree {
     pub fn folders(&self) -> BTreeMap<String, usize> {
         let mut folders = BTreeMap::new();
         for spec in self.tools() {
-            if let Some((folder, _)) = tool_place(spec) {
+            if let Some((folder, _)) = tool_file_location(spec) {
                 *folders.entry(folder).or_default() += 1;
             }
         }
@@ -93,15 +95,15 @@ impl ToolTree {
     /// The tool of this folder and file name.
     #[must_use]
     pub fn tool(&self, folder: &str, stem: &str) -> Option<&Arc<ToolSpec>> {
-        let spec = self.catalog.get(&name_at(folder, stem))?;
+        let spec = self.catalog.get(&callable_name_at(folder, stem))?;
         self.rules.directory.permits(spec).then_some(spec)
     }
 
     /// The folder and file name of the tool with the most similar name.
     #[must_use]
     pub fn nearest(&self, folder: &str, stem: &str) -> Option<(String, String)> {
-        let names = self.rules.directory.nearest(&self.catalog, &name_at(folder, stem));
-        let (folder, stem) = tool_place(self.catalog.get(names.first()?.as_str())?)?;
+        let names = self.rules.directory.nearest(&self.catalog, &callable_name_at(folder, stem));
+        let (folder, stem) = tool_file_location(self.catalog.get(names.first()?.as_str())?)?;
         Some((folder, stem.to_owned()))
     }
 

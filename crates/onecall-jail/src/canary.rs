@@ -23,25 +23,25 @@ pub struct Canary<'a> {
 
 /// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CanaryResult {
     /// The attempt was rejected with this error.
-    Held(Errno),
+    Refused(Errno),
     /// The attempt succeeded, or failed for another reason than a rejection.
-    Broken(String),
+    Escaped(String),
 }
 
 impl Canary<'_> {
     /// Makes the attempt. An error other than a rejection means that the attempt passed the wall
     /// and failed behind it.
     #[must_use]
-    pub fn sing(&self) -> Verdict {
+    pub fn attempt_escape(&self) -> CanaryResult {
         match (self.run)() {
-            Ok(()) => Verdict::Broken("it succeeded".to_owned()),
+            Ok(()) => CanaryResult::Escaped("it succeeded".to_owned()),
             Err(error) => match Errno::from_io_error(&error) {
                 Some(errno @ (Errno::PERM | Errno::ACCESS | Errno::ROFS | Errno::NOSYS)) => {
-                    Verdict::Held(errno)
+                    CanaryResult::Refused(errno)
                 }
-                _ => Verdict::Broken(format!("it was not refused: {error}")),
+                _ => CanaryResult::Escaped(format!("it was not refused: {error}")),
             },
         }
     }

@@ -7,7 +7,10 @@ use std::fmt::Debug;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use crate::{Canary, Enclosed, Jail, JailError, Prepared, ProgramLimits, Requirement, Scratch};
+use crate::{
+    Canary, EnclosedProcess, Jail, JailError, ProgramLimits, Requirement, SandboxedProcess,
+    ScratchFolder,
+};
 
 #[cfg(target_os = "linux")]
 pub(crate) use crate::linux::Linux as System;
@@ -40,7 +43,7 @@ pub trait Confinement {
         jail: &Jail,
         isolation: &Self::Isolation,
         keep: &[BorrowedFd<'_>],
-    ) -> Result<Prepared, JailError>;
+    ) -> Result<SandboxedProcess, JailError>;
 
     /// Implements [`Jail::enclose`].
     ///
@@ -50,7 +53,7 @@ pub trait Confinement {
         jail: &Jail,
         isolation: &Self::Isolation,
         keep: &[BorrowedFd<'_>],
-    ) -> Result<Enclosed, JailError>;
+    ) -> Result<EnclosedProcess, JailError>;
 
     /// Applies the limits of one program to this process, in every mode of the sandbox. Its address
     /// space had `baseline` bytes when it was prepared.
@@ -69,7 +72,7 @@ pub trait Confinement {
     ///
     /// # Errors
     /// If the system does not allow this process to create one.
-    fn make_scratch(scratch: Scratch) -> io::Result<OwnedFd>;
+    fn make_scratch(scratch: ScratchFolder) -> io::Result<OwnedFd>;
 
     /// Makes the system kill this process when its parent dies, if the system supports it.
     ///

@@ -9,7 +9,7 @@ pub const ALLOCATOR_SETTING: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32MiB");
 
 /// Removes the allocator's setting, which has already been read, from the environment. The process
 /// must have one thread.
-pub(crate) fn forget_allocator_setting() {
+pub(crate) fn remove_allocator_setting() {
     // SAFETY: no other thread reads the environment, for there is none.
     unsafe { std::env::remove_var(ALLOCATOR_SETTING.0) }
 }

@@ -13,8 +13,8 @@ pub enum JailError {
     /// No wall holds a property that the configuration demands.
     #[error(
         "the sandbox cannot keep programs from {} (`{}`): its wall `{wall}` is missing: {reason}; \
-         {remedy}, or {way_out}",
-        property.kept_from(), property.name()
+         {remedy}, or {workaround}",
+        property.prevented_actions(), property.name()
     )]
     MissingProperty {
         /// The property.
@@ -26,11 +26,11 @@ pub enum JailError {
         /// What would allow the wall to be built.
         remedy: &'static str,
         /// How to run programs nevertheless.
-        way_out: String,
+        workaround: String,
     },
     /// The configuration demands a property, and this operating system has no walls.
     #[error(
-        "onecall has no sandbox on {system}: nothing would keep programs from {kept_from}; run \
+        "onecall has no sandbox on {system}: nothing would keep programs from {prevented_actions}; run \
          onecall in WSL 2, in a Linux container or on a Linux machine, or run programs without any \
          wall with `sandbox: off`"
     )]
@@ -38,14 +38,14 @@ pub enum JailError {
         /// The name of the operating system.
         system: &'static str,
         /// What the demanded properties would keep programs from.
-        kept_from: String,
+        prevented_actions: String,
     },
     /// The keeper process could not be started, so no workers could be forked.
     #[error("the process that holds the workers' process namespace did not start: {0}")]
     Keeper(#[source] io::Error),
     /// The start folder cannot be entered, for example because the workspace was removed.
     #[error("programs cannot start in {}: {source}", folder.display())]
-    Folder {
+    StartFolder {
         /// The folder in which programs start.
         folder: PathBuf,
         /// The error of the system.

@@ -26,7 +26,7 @@ pub fn fork() -> io::Result<Forked> {
         0 => Ok(Forked::Child),
         child => Pid::from_raw(child)
             .map(Forked::Parent)
-            .ok_or_else(|| io::Error::other("the system gave a process no number")),
+            .ok_or_else(|| io::Error::other("the system returned no process id")),
     }
 }
 

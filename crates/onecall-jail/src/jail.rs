@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use crate::confinement::{Confinement, System};
-use crate::{JailError, Report, Requirement, Scratch};
+use crate::{JailError, Report, Requirement, ScratchFolder};
 
 /// The configuration of a sandbox.
 #[derive(Clone, Debug, Default)]
@@ -19,15 +19,15 @@ pub struct Jail {
     pub loadable: Vec<PathBuf>,
     /// Directories that a program may read at another path, which comes second. They are only
     /// visible in a separate root.
-    pub presented: Vec<(PathBuf, PathBuf)>,
+    pub remapped: Vec<(PathBuf, PathBuf)>,
     /// The absolute path of the only directory that a program may write to.
     pub writable: Option<PathBuf>,
     /// A folder in memory that the programs of this jail share and may write to. It only exists in
     /// a separate root.
-    pub scratch: Option<Scratch>,
+    pub scratch: Option<ScratchFolder>,
     /// The directory in which a program starts, absolute and below one of the paths above; the root
     /// if absent.
-    pub folder: Option<PathBuf>,
+    pub start_folder: Option<PathBuf>,
 }
 
 /// The state that [`Jail::isolate`] creates in a zygote, for all processes that it forks.
@@ -35,7 +35,7 @@ pub type Isolation = <System as Confinement>::Isolation;
 
 /// A sandboxed process, before the limits of its program are applied.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct SandboxedProcess {
     /// The report about the walls.
     pub report: Report,
     /// The address space in use before any program runs, in bytes.
@@ -44,18 +44,18 @@ pub struct Prepared {
 
 /// A process that is about to execute another program, with all walls that survive the execution.
 #[derive(Clone, Debug)]
-pub struct Enclosed {
+pub struct EnclosedProcess {
     /// The report about the walls so far.
     pub report: Report,
     /// The remaining wall, which the workers of that program have to build.
-    pub filters: Filters,
+    pub filters: SyscallFilters,
     /// The id of the real user that each worker has to become before it gives up its capabilities.
     pub counted_user: Option<u32>,
 }
 
 /// System call filters, for workers that install them themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filters {
+pub struct SyscallFilters {
     /// The instructions of each filter in the kernel's format, in the order of installation.
     pub programs: Vec<Vec<u8>>,
     /// The placeholder for the process id of the process that installs a filter, which has to be
@@ -91,7 +91,7 @@ impl Jail {
         &self,
         isolation: &Isolation,
         keep: &[BorrowedFd<'_>],
-    ) -> Result<Prepared, JailError> {
+    ) -> Result<SandboxedProcess, JailError> {
         System::prepare(self, isolation, keep)
     }
 
@@ -102,14 +102,14 @@ impl Jail {
         &self,
         isolation: &Isolation,
         keep: &[BorrowedFd<'_>],
-    ) -> Result<Enclosed, JailError> {
+    ) -> Result<EnclosedProcess, JailError> {
         System::enclose(self, isolation, keep)
     }
 
     /// Changes to the directory in which programs start.
-    pub(crate) fn enter_folder(&self) -> Result<(), JailError> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        let failed = |source| JailError::Folder { folder: folder.clone(), source };
+    pub(crate) fn enter_start_folder(&self) -> Result<(), JailError> {
+        let Some(folder) = &self.start_folder else { return Ok(()) };
+        let failed = |source| JailError::StartFolder { folder: folder.clone(), source };
         rustix::process::chdir(folder).map_err(|error| failed(error.into()))
     }
 }
@@ -125,7 +125,7 @@ impl Requirement {
     }
 }
 
-impl Prepared {
+impl SandboxedProcess {
     /// Applies the limits of one program.
     pub fn limit(&self, limits: ProgramLimits) -> io::Result<()> {
         System::limit(self.baseline, limits)

@@ -39,7 +39,7 @@ impl Property {
     ];
 
     /// The properties that are demanded even in the mode `best-effort`.
-    pub const FLOOR: [Self; 3] = [Self::Files, Self::Network, Self::Processes];
+    pub const MINIMUM: [Self; 3] = [Self::Files, Self::Network, Self::Processes];
 
     /// The name of the property in configurations and reports.
     #[must_use]
@@ -64,7 +64,7 @@ impl Property {
 
     /// What a program could do without the property, as text after "keep programs from".
     #[must_use]
-    pub const fn kept_from(self) -> &'static str {
+    pub const fn prevented_actions(self) -> &'static str {
         match self {
             Self::Files => "reading and writing files",
             Self::Metadata => "learning which files exist",
@@ -97,15 +97,15 @@ impl Property {
         }
     }
 
-    /// The groups of walls that hold this property, given that the walls that `stands` accepts are
+    /// The groups of walls that hold this property, given that the walls that `is_built` accepts are
     /// built.
     pub fn holders(
         self,
         file_calls: FileCalls,
-        stands: impl Fn(&str) -> bool,
+        is_built: impl Fn(&str) -> bool,
     ) -> impl Iterator<Item = &'static [&'static str]> {
         let groups = self.held_by(file_calls).iter().copied();
-        groups.filter(move |group| group.iter().all(|wall| stands(wall)))
+        groups.filter(move |group| group.iter().all(|wall| is_built(wall)))
     }
 }
 

@@ -19,14 +19,14 @@ pub struct Wall {
     /// The name, short and stable, for people and for tests.
     pub name: &'static str,
     /// Whether the wall was built.
-    pub state: State,
+    pub state: WallState,
     /// How long building it took.
     pub cost: Duration,
 }
 
 /// Whether a wall was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum WallState {
     /// The wall was built.
     Holds,
     /// The wall could not be built.
@@ -42,7 +42,7 @@ impl Wall {
     /// Whether the wall was built.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.state == State::Holds
+        self.state == WallState::Holds
     }
 }
 

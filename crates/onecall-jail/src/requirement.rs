@@ -4,11 +4,11 @@ use crate::Property;
 
 /// What to do if no wall of this machine holds a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum JailMode {
     /// Programs are not run, unless the configuration does not demand the property.
     #[default]
     Required,
-    /// Programs run with the walls that can be built, if these hold [`Property::FLOOR`].
+    /// Programs run with the walls that can be built, if these hold [`Property::MINIMUM`].
     BestEffort,
     /// No walls are built; only the limits of a program apply.
     Off,
@@ -18,7 +18,7 @@ pub enum Mode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirement {
     /// What to do if no wall holds a property.
-    pub mode: Mode,
+    pub mode: JailMode,
     /// Properties that the configuration does not demand.
     pub without: Vec<Property>,
 }
@@ -28,19 +28,21 @@ impl Requirement {
     #[must_use]
     pub fn demands(&self, property: Property) -> bool {
         let is_demanded = match self.mode {
-            Mode::Required => true,
-            Mode::BestEffort => Property::FLOOR.contains(&property),
-            Mode::Off => false,
+            JailMode::Required => true,
+            JailMode::BestEffort => Property::MINIMUM.contains(&property),
+            JailMode::Off => false,
         };
         is_demanded && !self.without.contains(&property)
     }
 
     /// How the user can run programs although this property does not hold.
     #[must_use]
-    pub fn way_out(&self, property: Property) -> String {
+    pub fn workaround(&self, property: Property) -> String {
         match self.mode {
-            Mode::Required => format!("accept that with `sandbox_without: [{}]`", property.name()),
-            Mode::BestEffort | Mode::Off => {
+            JailMode::Required => {
+                format!("accept that with `sandbox_without: [{}]`", property.name())
+            }
+            JailMode::BestEffort | JailMode::Off => {
                 "run programs without any wall with `sandbox: off`".to_owned()
             }
         }

@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The largest number of threads of all programs of an engine together: more than they use, and
 /// less than would harm the machine.
-pub const THREADS: u64 = 4096;
+pub const MAX_THREADS: u64 = 4096;
 
 /// Limits the process to `seconds` more of processor time.
 pub(crate) fn limit_cpu(seconds: u64) -> io::Result<()> {
@@ -20,7 +20,7 @@ pub(crate) fn limit_cpu(seconds: u64) -> io::Result<()> {
 }
 
 /// Lowers a limit, soft and hard.
-pub(crate) fn lower(resource: Resource, limit: u64) -> io::Result<()> {
+pub(crate) fn lower_limit(resource: Resource, limit: u64) -> io::Result<()> {
     lower_to(resource, limit, limit)
 }
 

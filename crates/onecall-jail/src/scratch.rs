@@ -8,22 +8,22 @@ use crate::confinement::{Confinement, System};
 
 /// A folder in memory, described by the memory that it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scratch {
+pub struct ScratchFolder {
     /// The size limit for the contents and the kernel's data about each file together.
     pub bytes: u64,
 }
 
-impl Scratch {
+impl ScratchFolder {
     /// The path at which a program sees it.
-    pub const PLACE: &str = "/tmp";
+    pub const PATH: &str = "/tmp";
 
     /// The divisor of a program's memory limit that gives the size of its folder.
-    pub const PART: u64 = 4;
+    pub const MEMORY_DIVISOR: u64 = 4;
 
     /// The folder of a program with this memory limit.
     #[must_use]
     pub fn of(memory_bytes: u64) -> Self {
-        Self { bytes: memory_bytes / Self::PART }
+        Self { bytes: memory_bytes / Self::MEMORY_DIVISOR }
     }
 
     /// Creates the folder without mounting it. The caller must be privileged in a user namespace,

@@ -10,10 +10,10 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::process::Resource;
 
 use crate::confinement::Confinement;
-use crate::resources::{limit_cpu, lower};
+use crate::resources::{limit_cpu, lower_limit};
 use crate::{
-    Canary, Enclosed, FileCalls, Filters, Jail, JailError, Prepared, ProgramLimits, Property,
-    Report, Requirement, Scratch, environment, signals,
+    Canary, EnclosedProcess, FileCalls, Jail, JailError, ProgramLimits, Property, Report,
+    Requirement, SandboxedProcess, ScratchFolder, SyscallFilters, environment, signals,
 };
 
 /// A system on which onecall has no walls.
@@ -29,40 +29,44 @@ impl Confinement for Unconfined {
         let demanded: Vec<&str> = Property::ALL
             .into_iter()
             .filter(|property| requirement.demands(*property))
-            .map(Property::kept_from)
+            .map(Property::prevented_actions)
             .collect();
         match demanded.is_empty() {
             true => Ok(()),
             false => Err(JailError::NoWalls {
                 system: std::env::consts::OS,
-                kept_from: demanded.join(", "),
+                prevented_actions: demanded.join(", "),
             }),
         }
     }
 
     fn isolate(jail: &Jail) -> Result<(), JailError> {
         Self::check(&jail.requirement)?;
-        environment::forget_allocator_setting();
+        environment::remove_allocator_setting();
         signals::reset();
         Ok(())
     }
 
-    fn prepare(jail: &Jail, _: &(), _: &[BorrowedFd<'_>]) -> Result<Prepared, JailError> {
+    fn prepare(jail: &Jail, _: &(), _: &[BorrowedFd<'_>]) -> Result<SandboxedProcess, JailError> {
         Self::check(&jail.requirement)?;
-        jail.enter_folder()?;
-        Ok(Prepared { report: NO_WALLS, baseline: 0 })
+        jail.enter_start_folder()?;
+        Ok(SandboxedProcess { report: NO_WALLS, baseline: 0 })
     }
 
-    fn enclose(jail: &Jail, _: &(), _: &[BorrowedFd<'_>]) -> Result<Enclosed, JailError> {
+    fn enclose(jail: &Jail, _: &(), _: &[BorrowedFd<'_>]) -> Result<EnclosedProcess, JailError> {
         Self::check(&jail.requirement)?;
-        jail.enter_folder()?;
-        Ok(Enclosed { report: NO_WALLS, filters: Filters::default(), counted_user: None })
+        jail.enter_start_folder()?;
+        Ok(EnclosedProcess {
+            report: NO_WALLS,
+            filters: SyscallFilters::default(),
+            counted_user: None,
+        })
     }
 
     /// Limits processor time and the size of files. The address space is not limited, because not
     /// every system reports how much of it is in use.
     fn limit(_baseline: u64, limits: ProgramLimits) -> io::Result<()> {
-        lower(Resource::Fsize, limits.file_bytes)?;
+        lower_limit(Resource::Fsize, limits.file_bytes)?;
         limit_cpu(limits.cpu_seconds)
     }
 
@@ -73,7 +77,7 @@ impl Confinement for Unconfined {
 
     fn deadly_canary() {}
 
-    fn make_scratch(_: Scratch) -> io::Result<OwnedFd> {
+    fn make_scratch(_: ScratchFolder) -> io::Result<OwnedFd> {
         let reason = "a scratch folder needs the sandbox, and onecall has none on this system";
         Err(io::Error::new(io::ErrorKind::Unsupported, reason))
     }
@@ -92,9 +96,9 @@ impl Confinement for Unconfined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Mode;
+    use crate::JailMode;
 
-    fn jail(mode: Mode, without: &[Property]) -> Jail {
+    fn jail(mode: JailMode, without: &[Property]) -> Jail {
         let requirement = Requirement { mode, without: without.to_vec() };
         Jail { requirement, ..Jail::default() }
     }
@@ -114,7 +118,7 @@ mod tests {
         let ways_out = "; run onecall in WSL 2, in a Linux container or on a Linux machine, or run \
                         programs without any wall with `sandbox: off`";
         assert_eq!(
-            refusal(&jail(Mode::Required, &[])),
+            refusal(&jail(JailMode::Required, &[])),
             format!(
                 "onecall has no sandbox on linux: nothing would keep programs from reading and \
                  writing files, learning which files exist, reaching a network, seeing and \
@@ -124,7 +128,7 @@ mod tests {
             )
         );
         assert_eq!(
-            refusal(&jail(Mode::BestEffort, &[])),
+            refusal(&jail(JailMode::BestEffort, &[])),
             format!(
                 "onecall has no sandbox on linux: nothing would keep programs from reading and \
                  writing files, reaching a network, seeing and signalling other processes{ways_out}"
@@ -137,20 +141,20 @@ mod tests {
         for property in Property::ALL {
             let all_but_one: Vec<Property> =
                 Property::ALL.into_iter().filter(|other| *other != property).collect();
-            let refusal = refusal(&jail(Mode::Required, &all_but_one));
-            assert!(refusal.contains(property.kept_from()), "{refusal}");
+            let refusal = refusal(&jail(JailMode::Required, &all_but_one));
+            assert!(refusal.contains(property.prevented_actions()), "{refusal}");
         }
     }
 
     #[test]
     fn without_demands_programs_run_behind_no_wall() {
-        let off = jail(Mode::Off, &[]);
+        let off = jail(JailMode::Off, &[]);
         let prepared = Unconfined::prepare(&off, &(), &[]).unwrap();
         assert_eq!(prepared.report, NO_WALLS);
         let enclosed = Unconfined::enclose(&off, &(), &[]).unwrap();
-        assert_eq!((enclosed.report, enclosed.filters), (NO_WALLS, Filters::default()));
+        assert_eq!((enclosed.report, enclosed.filters), (NO_WALLS, SyscallFilters::default()));
         assert_eq!(enclosed.counted_user, None);
         assert!(Unconfined::canaries(&[]).is_empty());
-        assert!(Unconfined::make_scratch(Scratch::of(1 << 20)).is_err());
+        assert!(Unconfined::make_scratch(ScratchFolder::of(1 << 20)).is_err());
     }
 }

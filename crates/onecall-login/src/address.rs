@@ -1,7 +1,7 @@
 //! Checks of the addresses to which tokens and authorization codes may be sent, and derived
 //! addresses.
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use reqwest::Url;
 
 use crate::error::LoginError;
@@ -9,20 +9,20 @@ use crate::http::{is_loopback, shown_origin};
 
 /// Parses and checks an address that `server` named. Secrets are sent over TLS only; plain HTTP is
 /// allowed between addresses on this machine.
-pub(crate) fn read(text: &str, server: &Url) -> Result<Url, LoginError> {
-    let url = Url::parse(text).map_err(|_| LoginError::NoAddress { text: shown(text) })?;
+pub(crate) fn parse_checked(text: &str, server: &Url) -> Result<Url, LoginError> {
+    let url = Url::parse(text).map_err(|_| LoginError::NoAddress { text: shortened(text) })?;
     check(&url, server)?;
     Ok(url)
 }
 
-/// Checks whether tokens for `server` may be sent to `url`, by the rule of [`read`].
+/// Checks whether tokens for `server` may be sent to `url`, by the rule of [`parse_checked`].
 pub(crate) fn check(url: &Url, server: &Url) -> Result<(), LoginError> {
     let is_here = is_loopback(url) && is_loopback(server);
     match url.scheme() {
         "https" => Ok(()),
         "http" if is_here => Ok(()),
         "http" => Err(LoginError::Insecure { origin: shown_origin(url) }),
-        _ => Err(LoginError::NoAddress { text: shown(url.as_str()) }),
+        _ => Err(LoginError::NoAddress { text: shortened(url.as_str()) }),
     }
 }
 
@@ -62,8 +62,8 @@ pub(crate) fn at_origin(url: &Url, path: &str) -> Url {
     address
 }
 
-fn shown(text: &str) -> String {
-    plain(text, 100)
+fn shortened(text: &str) -> String {
+    one_line(text, 100)
 }
 
 #[cfg(test)]
@@ -87,7 +87,11 @@ mod tests {
             ("nonsense", "http://localhost/", false),
         ];
         for (address, server, expected) in rows {
-            assert_eq!(read(address, &url(server)).is_ok(), expected, "{address} for {server}");
+            assert_eq!(
+                parse_checked(address, &url(server)).is_ok(),
+                expected,
+                "{address} for {server}"
+            );
         }
     }
 

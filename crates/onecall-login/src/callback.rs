@@ -17,26 +17,27 @@ const PATH: &str = "/callback";
 
 /// The time limits for reading a request and sending a page: browsers open connections in advance
 /// and send nothing on them.
-const REQUEST: Duration = Duration::from_secs(10);
-const PAGE: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest head of a request, and the number of concurrent connections.
 const MAX_HEAD: usize = 32 * 1024;
 const MAX_OPEN: usize = 64;
 
 const LOGGED_IN: &str = "You are logged in. You can close this page.";
-const FAILED: &str = "The login did not work. The terminal says why; you can close this page.";
-const NOT_OURS: &str = "This does not belong to the login that is under way.";
-const ELSEWHERE: &str = "There is nothing here.";
+const LOGIN_FAILED: &str =
+    "The login did not work. The terminal says why; you can close this page.";
+const WRONG_STATE: &str = "This page does not belong to the login in progress.";
+const NOT_FOUND: &str = "There is nothing here.";
 
-pub(crate) struct Listener {
+pub(crate) struct CallbackListener {
     listener: TcpListener,
     redirect: String,
 }
 
 /// The parameters that the authorization server passes through the browser.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct AuthorizationResponse {
     pub state: String,
     pub code: Option<Token>,
     pub issuer: Option<String>,
@@ -47,7 +48,7 @@ pub(crate) struct Told {
 /// A browser that is waiting for a page.
 pub(crate) struct Browser(TcpStream);
 
-impl Listener {
+impl CallbackListener {
     /// Listens on this loopback port, or on any free one.
     pub async fn open(port: Option<u16>) -> Result<Self, LoginError> {
         let port = port.unwrap_or(0);
@@ -63,18 +64,18 @@ impl Listener {
     }
 
     /// Waits for a request with this state. The caller limits the time.
-    pub async fn answer(&self, state: &str) -> (Told, Browser) {
+    pub async fn wait_for_response(&self, state: &str) -> (AuthorizationResponse, Browser) {
         let mut open = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if open.len() < MAX_OPEN => {
                     if let Ok((stream, _)) = accepted {
-                        open.spawn(timeout(REQUEST, hear(stream, state.to_owned())));
+                        open.spawn(timeout(REQUEST_TIMEOUT, read_request(stream, state.to_owned())));
                     }
                 }
-                Some(heard) = open.join_next() => {
-                    if let Ok(Ok(Some(told))) = heard {
-                        return told;
+                Some(received) = open.join_next() => {
+                    if let Ok(Ok(Some(response))) = received {
+                        return response;
                     }
                 }
             }
@@ -84,14 +85,17 @@ impl Listener {
 
 impl Browser {
     /// Shows the result of the login in the browser, if it is still connected.
-    pub async fn tell<T>(self, outcome: &Result<T, LoginError>) {
-        let page = if outcome.is_ok() { LOGGED_IN } else { FAILED };
-        let _ = timeout(PAGE, respond(self.0, "200 OK", page)).await;
+    pub async fn show_outcome<T>(self, outcome: &Result<T, LoginError>) {
+        let page = if outcome.is_ok() { LOGGED_IN } else { LOGIN_FAILED };
+        let _ = timeout(PAGE_TIMEOUT, respond(self.0, "200 OK", page)).await;
     }
 }
 
 /// Reads one request; `None` if it does not carry the state of this login.
-async fn hear(mut stream: TcpStream, state: String) -> Option<(Told, Browser)> {
+async fn read_request(
+    mut stream: TcpStream,
+    state: String,
+) -> Option<(AuthorizationResponse, Browser)> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         if head.len() > MAX_HEAD || stream.read_buf(&mut head).await.ok()? == 0 {
@@ -103,34 +107,34 @@ async fn hear(mut stream: TcpStream, state: String) -> Option<(Told, Browser)> {
     let target = words.next().filter(|method| *method == "GET").and(words.next());
     match target.and_then(|target| Url::parse(&format!("http://127.0.0.1{target}")).ok()) {
         Some(url) if url.path() == PATH => {
-            let told = read(&url);
-            if secrecy::are_equal(&told.state, &state) {
-                return Some((told, Browser(stream)));
+            let response = parse_response(&url);
+            if secrecy::constant_time_eq(&response.state, &state) {
+                return Some((response, Browser(stream)));
             }
-            respond(stream, "400 Bad Request", NOT_OURS).await;
+            respond(stream, "400 Bad Request", WRONG_STATE).await;
             None
         }
         _ => {
-            respond(stream, "404 Not Found", ELSEWHERE).await;
+            respond(stream, "404 Not Found", NOT_FOUND).await;
             None
         }
     }
 }
 
-fn read(url: &Url) -> Told {
-    let mut told = Told::default();
+fn parse_response(url: &Url) -> AuthorizationResponse {
+    let mut response = AuthorizationResponse::default();
     for (name, value) in url.query_pairs() {
         let value = value.into_owned();
         match &*name {
-            "state" => told.state = value,
-            "code" => told.code = Some(Token::new(value)),
-            "iss" => told.issuer = Some(value),
-            "error" => told.error = Some(value),
-            "error_description" => told.error_description = Some(value),
+            "state" => response.state = value,
+            "code" => response.code = Some(Token::new(value)),
+            "iss" => response.issuer = Some(value),
+            "error" => response.error = Some(value),
+            "error_description" => response.error_description = Some(value),
             _ => {}
         }
     }
-    told
+    response
 }
 
 /// Sends a page. The page contains nothing from the request.

@@ -6,13 +6,13 @@ use crate::scope;
 
 /// The authentication that a server requires after it rejected a request.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum AuthRequirement {
     /// The server requires a token.
     Token(Challenge),
     /// The server does not say what it requires; a token is likely.
-    Something,
+    Unspecified,
     /// The server requires something that a login cannot provide.
-    Other,
+    Unsupported,
 }
 
 /// A server's request for a token.
@@ -26,27 +26,27 @@ pub struct Challenge {
     pub error: Option<String>,
 }
 
-impl Wanted {
+impl AuthRequirement {
     /// Reads the headers of a response that rejected a request.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
-        let mut wanted = Self::Something;
+        let mut requirement = Self::Unspecified;
         for value in headers.get_all(WWW_AUTHENTICATE) {
             let text = String::from_utf8_lossy(value.as_bytes());
             if let Some(challenge) = bearer(&text) {
                 return Self::Token(challenge);
             }
-            wanted = Self::Other;
+            requirement = Self::Unsupported;
         }
-        wanted
+        requirement
     }
 
     /// The details about the token, if the server requires one.
     pub(crate) fn into_challenge(self) -> Option<Challenge> {
         match self {
             Self::Token(challenge) => Some(challenge),
-            Self::Something => Some(Challenge::default()),
-            Self::Other => None,
+            Self::Unspecified => Some(Challenge::default()),
+            Self::Unsupported => None,
         }
     }
 }
@@ -70,7 +70,7 @@ fn bearer(text: &str) -> Option<Challenge> {
             let value = unquoted(value.trim());
             match name.trim().to_ascii_lowercase().as_str() {
                 "resource_metadata" => challenge.resource_metadata = Some(value),
-                "scope" => challenge.scopes = scope::read(&value),
+                "scope" => challenge.scopes = scope::parse(&value),
                 "error" => challenge.error = Some(value),
                 _ => {}
             }
@@ -126,26 +126,26 @@ mod tests {
 
     use super::*;
 
-    fn wanted(values: &[&'static str]) -> Wanted {
+    fn requirement(values: &[&'static str]) -> AuthRequirement {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(WWW_AUTHENTICATE, HeaderValue::from_static(value));
         }
-        Wanted::of(&headers)
+        AuthRequirement::of(&headers)
     }
 
     #[test]
     fn challenges_as_servers_write_them() {
         let token = |metadata: Option<&str>, scopes: &[&str], error: Option<&str>| {
-            Wanted::Token(Challenge {
+            AuthRequirement::Token(Challenge {
                 resource_metadata: metadata.map(str::to_owned),
                 scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
                 error: error.map(str::to_owned),
             })
         };
-        let rows: [(&[&str], Wanted); 9] = [
-            (&[], Wanted::Something),
-            (&["Basic realm=\"x\""], Wanted::Other),
+        let rows: [(&[&str], AuthRequirement); 9] = [
+            (&[], AuthRequirement::Unspecified),
+            (&["Basic realm=\"x\""], AuthRequirement::Unsupported),
             (&["Bearer"], token(None, &[], None)),
             (&["bearer scope=one"], token(None, &["one"], None)),
             (
@@ -161,7 +161,7 @@ mod tests {
             (&["Bearer ,,,=,\"", ""], token(None, &[], None)),
         ];
         for (values, expected) in rows {
-            assert_eq!(wanted(values), expected, "{values:?}");
+            assert_eq!(requirement(values), expected, "{values:?}");
         }
     }
 }

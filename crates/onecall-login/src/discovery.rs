@@ -2,7 +2,7 @@
 //! server, which publishes metadata. Servers of the revision 2025-03-26 name none; they are their
 //! own authorization server, with endpoints at fixed paths if they publish no metadata.
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 use thiserror::Error;
@@ -12,7 +12,7 @@ use crate::challenge::Challenge;
 use crate::error::LoginError;
 use crate::http::shown_origin;
 use crate::scope;
-use crate::web::{Web, WebError};
+use crate::web::{LoginHttpClient, WebError};
 
 /// The longest name from outside that is shown.
 const MAX_SHOWN: usize = 200;
@@ -33,11 +33,11 @@ pub(crate) struct Discovery {
     /// Whether the scope `offline_access` has to be requested to get a refresh token.
     pub offers_offline_access: bool,
     /// The client authentication methods of the token endpoint, if they are published.
-    pub client_proofs: Option<Vec<String>>,
+    pub client_auth_methods: Option<Vec<String>>,
     /// Whether every authorization response must name its issuer.
-    pub answers_name_issuer: bool,
+    pub responses_name_issuer: bool,
     /// Whether the endpoints are assumed, because no metadata was found.
-    pub is_guess: bool,
+    pub is_assumed: bool,
 }
 
 impl Discovery {
@@ -49,13 +49,13 @@ impl Discovery {
 
     /// The issuer name for messages.
     pub fn shown_issuer(&self) -> String {
-        plain(&self.issuer_name(), MAX_SHOWN)
+        one_line(&self.issuer_name(), MAX_SHOWN)
     }
 
     /// The endpoints that are on another origin than the authorization server. Metadata that
     /// combine the authorization endpoint of another server with a token endpoint of the attacker
     /// would give the attacker the codes of that server.
-    pub fn elsewhere(&self, registers: bool) -> Vec<String> {
+    pub fn foreign_endpoints(&self, registers: bool) -> Vec<String> {
         let issuer = Url::parse(&self.issuer_name()).ok().map(|issuer| issuer.origin());
         let endpoints = [
             ("authorization", Some(&self.authorization)),
@@ -100,7 +100,7 @@ struct IssuerMetadata {
 /// and `configured` is the only authorization server that the configuration allows, if it names
 /// one.
 pub(crate) async fn discover(
-    web: &Web,
+    web: &LoginHttpClient,
     challenge: &Challenge,
     configured: Option<&str>,
 ) -> Result<Discovery, LoginError> {
@@ -108,10 +108,10 @@ pub(crate) async fn discover(
     let (resource, scopes, named) = match resource_metadata(web, challenge).await? {
         Some(described) => {
             if !address::is_within(server, &described.resource) {
-                let resource = plain(&described.resource, MAX_SHOWN);
+                let resource = one_line(&described.resource, MAX_SHOWN);
                 return Err(LoginError::ForeignResource { resource });
             }
-            let scopes = scope::read(&described.scopes_supported.join(" "));
+            let scopes = scope::parse(&described.scopes_supported.join(" "));
             (described.resource, scopes, described.authorization_servers)
         }
         None => (address::resource(server), Vec::new(), Vec::new()),
@@ -121,17 +121,17 @@ pub(crate) async fn discover(
     let issuer = match (named.iter().find(is_configured), named.first(), configured) {
         (Some(issuer), ..) => issuer.as_str(),
         (None, Some(other), Some(configured)) => {
-            let [configured, named] = [configured, other].map(|name| plain(name, MAX_SHOWN));
+            let [configured, named] = [configured, other].map(|name| one_line(name, MAX_SHOWN));
             return Err(LoginError::OtherIssuer { configured, named });
         }
         (None, None, Some(configured)) => configured,
         (None, _, None) => return own_issuer(web, resource, scopes).await,
     };
-    let url = address::read(issuer, server)?;
-    let found = issuer_metadata(web, &documents(&url))
+    let url = address::parse_checked(issuer, server)?;
+    let found = issuer_metadata(web, &metadata_urls(&url))
         .await
-        .map_err(|error| no_metadata(plain(issuer, MAX_SHOWN), &error))?;
-    checked(found, issuer, resource, scopes, server)
+        .map_err(|error| no_metadata(one_line(issuer, MAX_SHOWN), &error))?;
+    validated(found, issuer, resource, scopes, server)
 }
 
 /// Whether two issuer names mean the same authorization server.
@@ -141,22 +141,22 @@ pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
 
 /// The metadata of the server, from the first address that has them.
 async fn resource_metadata(
-    web: &Web,
+    web: &LoginHttpClient,
     challenge: &Challenge,
 ) -> Result<Option<ResourceMetadata>, LoginError> {
     let server = web.server();
-    let mut places = Vec::new();
+    let mut urls = Vec::new();
     if let Some(named) = &challenge.resource_metadata {
-        places.push(address::read(named, server)?);
+        urls.push(address::parse_checked(named, server)?);
     }
-    places.push(address::well_known(server, "oauth-protected-resource"));
-    places.push(address::at_origin(server, "/.well-known/oauth-protected-resource"));
-    let mut why = NoDocument::NoPlace;
-    for place in &places {
-        why = match web.get(place).await {
+    urls.push(address::well_known(server, "oauth-protected-resource"));
+    urls.push(address::at_origin(server, "/.well-known/oauth-protected-resource"));
+    let mut why = MetadataError::NoUrl;
+    for url in &urls {
+        why = match web.get(url).await {
             Ok(answer) => match answer.json().filter(|_| answer.status.is_success()) {
                 Some(found) => return Ok(Some(found)),
-                None => NoDocument::at(place.as_str(), answer.status),
+                None => MetadataError::at(url.as_str(), answer.status),
             },
             Err(error) => error.into(),
         }
@@ -170,17 +170,17 @@ async fn resource_metadata(
 
 /// Uses the server as its own authorization server.
 async fn own_issuer(
-    web: &Web,
+    web: &LoginHttpClient,
     resource: String,
     scopes: Vec<String>,
 ) -> Result<Discovery, LoginError> {
     let server = web.server();
     let origin = address::at_origin(server, "/");
-    if let Ok(found) = issuer_metadata(web, &documents(&origin)).await {
+    if let Ok(found) = issuer_metadata(web, &metadata_urls(&origin)).await {
         // The server may use any issuer name on its origin, since nothing else has named one.
         let is_own = Url::parse(&found.issuer).is_ok_and(|name| name.origin() == origin.origin());
         let issuer = if is_own { found.issuer.clone() } else { origin.to_string() };
-        return checked(found, &issuer, resource, scopes, server);
+        return validated(found, &issuer, resource, scopes, server);
     }
     Ok(Discovery {
         resource,
@@ -191,35 +191,37 @@ async fn own_issuer(
         revocation: None,
         scopes,
         offers_offline_access: false,
-        client_proofs: None,
-        answers_name_issuer: false,
-        is_guess: true,
+        client_auth_methods: None,
+        responses_name_issuer: false,
+        is_assumed: true,
     })
 }
 
 /// The addresses at which an authorization server may publish its metadata, best first.
-fn documents(issuer: &Url) -> Vec<Url> {
+fn metadata_urls(issuer: &Url) -> Vec<Url> {
     let path = issuer.path().trim_end_matches('/');
-    let mut places = vec![
+    let mut urls = vec![
         address::well_known(issuer, "oauth-authorization-server"),
         address::well_known(issuer, "openid-configuration"),
     ];
     if !path.is_empty() {
-        places
-            .push(address::at_origin(issuer, &format!("{path}/.well-known/openid-configuration")));
+        urls.push(address::at_origin(issuer, &format!("{path}/.well-known/openid-configuration")));
     }
-    places
+    urls
 }
 
-async fn issuer_metadata(web: &Web, places: &[Url]) -> Result<IssuerMetadata, NoDocument> {
-    let mut why = NoDocument::NoPlace;
-    for place in places {
-        why = match web.get(place).await {
+async fn issuer_metadata(
+    web: &LoginHttpClient,
+    urls: &[Url],
+) -> Result<IssuerMetadata, MetadataError> {
+    let mut why = MetadataError::NoUrl;
+    for url in urls {
+        why = match web.get(url).await {
             Ok(answer) if answer.status.is_success() => match answer.json() {
                 Some(found) => return Ok(found),
-                None => NoDocument::Unreadable { place: plain(place.path(), MAX_SHOWN) },
+                None => MetadataError::Unreadable { url: one_line(url.path(), MAX_SHOWN) },
             },
-            Ok(answer) => NoDocument::at(place.path(), answer.status),
+            Ok(answer) => MetadataError::at(url.path(), answer.status),
             Err(error) => error.into(),
         };
     }
@@ -228,29 +230,29 @@ async fn issuer_metadata(web: &Web, places: &[Url]) -> Result<IssuerMetadata, No
 
 /// Why no metadata was found at the last address.
 #[derive(Debug, Error)]
-enum NoDocument {
-    #[error("there is no place to look for it")]
-    NoPlace,
-    #[error("{place} answers {status}")]
-    Refused { place: String, status: StatusCode },
-    #[error("{place} answers with something else")]
-    Unreadable { place: String },
+enum MetadataError {
+    #[error("onecall can derive no address for its metadata")]
+    NoUrl,
+    #[error("{url} answers {status}")]
+    Refused { url: String, status: StatusCode },
+    #[error("{url} answers with something that is not metadata")]
+    Unreadable { url: String },
     #[error(transparent)]
     Unanswered(#[from] WebError),
 }
 
-impl NoDocument {
-    fn at(place: &str, status: StatusCode) -> Self {
-        Self::Refused { place: plain(place, MAX_SHOWN), status }
+impl MetadataError {
+    fn at(url: &str, status: StatusCode) -> Self {
+        Self::Refused { url: one_line(url, MAX_SHOWN), status }
     }
 }
 
-fn no_metadata(issuer: String, why: &NoDocument) -> LoginError {
+fn no_metadata(issuer: String, why: &MetadataError) -> LoginError {
     LoginError::NoMetadata { issuer, detail: why.to_string() }
 }
 
 /// Checks and converts the metadata that were found for `issuer`.
-fn checked(
+fn validated(
     found: IssuerMetadata,
     issuer: &str,
     resource: String,
@@ -259,26 +261,27 @@ fn checked(
 ) -> Result<Discovery, LoginError> {
     // Metadata of another issuer would redirect codes that are meant for that one.
     if !is_same_issuer(&found.issuer, issuer) {
-        let [issuer, found] = [issuer, &found.issuer].map(|name| plain(name, MAX_SHOWN));
+        let [issuer, found] = [issuer, &found.issuer].map(|name| one_line(name, MAX_SHOWN));
         return Err(LoginError::ForeignIssuer { issuer, found });
     }
     // A server that does not list the method does not support it.
     if !found.code_challenge_methods_supported.iter().any(|method| method == "S256") {
-        return Err(LoginError::NoPkce { issuer: plain(&found.issuer, MAX_SHOWN) });
+        return Err(LoginError::NoPkce { issuer: one_line(&found.issuer, MAX_SHOWN) });
     }
-    let optional = |text: Option<String>| text.map(|it| address::read(&it, server)).transpose();
+    let optional =
+        |text: Option<String>| text.map(|it| address::parse_checked(&it, server)).transpose();
     Ok(Discovery {
         resource,
-        authorization: address::read(&found.authorization_endpoint, server)?,
-        token: address::read(&found.token_endpoint, server)?,
+        authorization: address::parse_checked(&found.authorization_endpoint, server)?,
+        token: address::parse_checked(&found.token_endpoint, server)?,
         registration: optional(found.registration_endpoint)?,
         revocation: optional(found.revocation_endpoint)?,
         scopes,
         offers_offline_access: found.scopes_supported.iter().any(|it| it == "offline_access"),
-        client_proofs: found.token_endpoint_auth_methods_supported,
-        answers_name_issuer: found.authorization_response_iss_parameter_supported,
+        client_auth_methods: found.token_endpoint_auth_methods_supported,
+        responses_name_issuer: found.authorization_response_iss_parameter_supported,
         issuer: Some(found.issuer),
-        is_guess: false,
+        is_assumed: false,
     })
 }
 
@@ -288,11 +291,11 @@ mod tests {
 
     #[test]
     fn every_place_where_an_issuer_may_describe_itself() {
-        let places = |issuer: &str| -> Vec<String> {
-            documents(&Url::parse(issuer).unwrap()).into_iter().map(String::from).collect()
+        let urls = |issuer: &str| -> Vec<String> {
+            metadata_urls(&Url::parse(issuer).unwrap()).into_iter().map(String::from).collect()
         };
         assert_eq!(
-            places("https://a.example/tenant/"),
+            urls("https://a.example/tenant/"),
             [
                 "https://a.example/.well-known/oauth-authorization-server/tenant",
                 "https://a.example/.well-known/openid-configuration/tenant",
@@ -300,7 +303,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            places("https://a.example"),
+            urls("https://a.example"),
             [
                 "https://a.example/.well-known/oauth-authorization-server",
                 "https://a.example/.well-known/openid-configuration",

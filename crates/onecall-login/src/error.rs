@@ -30,7 +30,9 @@ pub enum AccessError {
         command: String,
     },
     /// The token has expired and could not be replaced; nothing was sent.
-    #[error("the request was not sent, because the token for it could not be replaced: {detail}")]
+    #[error(
+        "onecall did not send the request, because it could not replace the token for it: {detail}"
+    )]
     NoToken {
         /// The reason.
         detail: String,
@@ -63,8 +65,8 @@ pub enum LoginError {
     },
     /// The configuration already contains credentials.
     #[error(
-        "server '{server}' is used with what its entry says (an Authorization header, or a user in \
-         'url'); remove that to log in instead"
+        "the entry of server '{server}' already has credentials (an Authorization header, or a \
+         user in 'url'); remove them to log in instead"
     )]
     Configured {
         /// The server.
@@ -77,7 +79,7 @@ pub enum LoginError {
         server: ServerName,
     },
     /// The server could not be asked whether it requires a login.
-    #[error("server '{server}' cannot be asked how to log in: {detail}")]
+    #[error("cannot ask server '{server}' how to log in: {detail}")]
     NotReached {
         /// The server.
         server: ServerName,
@@ -156,8 +158,8 @@ pub enum LoginError {
     /// The configured client secret would be sent to an authorization server that the configuration
     /// does not name.
     #[error(
-        "the 'client_secret' of server '{server}' would go to {issuer}, which is what the server \
-         says; if that is where onecall was registered, set 'issuer: {issuer}' under 'oauth' in \
+        "the 'client_secret' of server '{server}' would go to {issuer}, which only the server \
+         names; if you registered onecall there, set 'issuer: {issuer}' under 'oauth' in \
          the server's entry"
     )]
     SecretForIssuer {
@@ -230,7 +232,7 @@ pub enum LoginError {
         found: String,
     },
     /// The user or the authorization server denied the login.
-    #[error("the login was refused: {detail}")]
+    #[error("the authorization server refused the login: {detail}")]
     Denied {
         /// The reason that was given.
         detail: String,
@@ -247,7 +249,9 @@ pub enum LoginError {
         detail: String,
     },
     /// There is no state directory to store tokens in.
-    #[error("there is no place to keep the login: set HOME or XDG_STATE_HOME")]
+    #[error(
+        "onecall cannot find your state directory, where logins are stored: set HOME or XDG_STATE_HOME"
+    )]
     NoVault,
     /// The file for tokens cannot be used.
     #[error("cannot use '{path}': {detail}", path = path.display())]

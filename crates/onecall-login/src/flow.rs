@@ -4,51 +4,51 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use onecall_config::{OAuth, ServerConfig};
+use onecall_config::{OAuthConfig, ServerConfig};
 use onecall_core::ServerName;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use reqwest::Url;
 use tokio::time::timeout;
 
-use crate::callback::{Listener, Told};
-use crate::challenge::{Challenge, Wanted};
+use crate::callback::{AuthorizationResponse, CallbackListener};
+use crate::challenge::{AuthRequirement, Challenge};
 use crate::discovery::{Discovery, discover};
 use crate::error::LoginError;
-use crate::registration::{self, Client};
-use crate::site::Site;
+use crate::login_target::LoginTarget;
+use crate::registration::{self, OAuthClient};
 use crate::token::TokenEndpoint;
-use crate::vault::Entry;
-use crate::web::Web;
+use crate::vault::StoredLogin;
+use crate::web::LoginHttpClient;
 use crate::{Token, address, scope, secrecy};
 
 /// How long the server may take to say which login it requires.
-const ASKING: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest text from outside that is shown, in characters.
-const MAX_WORDS: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// The result of a successful login.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Granted {
+pub struct LoginGrant {
     /// The granted scopes, as far as they are known.
     pub scopes: Vec<String>,
     /// Whether there is a refresh token, so that the login outlasts its first token.
-    pub renews_itself: bool,
+    pub is_renewable: bool,
 }
 
 /// On whose word the login trusts the authorization server that the server's metadata name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    /// Only the configuration: a login with [doubts](PendingLogin::doubts) is rejected.
+pub enum IssuerTrust {
+    /// Only the configuration: a login with [warnings](PendingLogin::security_warnings) is rejected.
     Configuration,
-    /// The user, who was asked about each of the doubts.
-    Person,
+    /// The user, who was asked about each of the warnings.
+    User,
 }
 
 /// A login whose authorization server is known. No secret has left this machine yet.
 pub struct PendingLogin<'a> {
-    site: Site<'a>,
-    web: Web,
+    target: LoginTarget<'a>,
+    web: LoginHttpClient,
     discovery: Discovery,
     scopes: Vec<String>,
     /// The issuer of the tokens of the previous login.
@@ -64,45 +64,49 @@ impl<'a> PendingLogin<'a> {
     /// If the authorization server cannot be determined, or is not safe.
     pub async fn prepare<E: Display>(
         server: &'a ServerConfig,
-        asked: impl Future<Output = Result<Option<Wanted>, E>>,
+        asked: impl Future<Output = Result<Option<AuthRequirement>, E>>,
     ) -> Result<Self, LoginError> {
-        let site = Site::of(server)?;
-        let web = Web::new(&site.url);
-        address::check(&site.url, &site.url)?;
-        let challenge = challenge(site.name, asked).await?;
+        let target = LoginTarget::of(server)?;
+        let web = LoginHttpClient::new(&target.url);
+        address::check(&target.url, &target.url)?;
+        let challenge = challenge(target.name, asked).await?;
         let asked = challenge.clone().unwrap_or_default();
-        let discovery = discover(&web, &asked, site.settings.issuer.as_deref()).await?;
-        if challenge.is_none() && discovery.is_guess {
-            return Err(LoginError::NotAsked { server: site.name.clone() });
+        let discovery = discover(&web, &asked, target.settings.issuer.as_deref()).await?;
+        if challenge.is_none() && discovery.is_assumed {
+            return Err(LoginError::NotAsked { server: target.name.clone() });
         }
         // A previous login that cannot be read is replaced.
-        let earlier = site.slot.read().ok().flatten();
-        let scopes = scopes(site.settings, &discovery, &asked, earlier.as_ref());
+        let earlier = target.login_file.read().ok().flatten();
+        let scopes = scopes(target.settings, &discovery, &asked, earlier.as_ref());
         let earlier_issuer = earlier.and_then(|entry| entry.issuer);
-        Ok(Self { site, web, discovery, scopes, earlier_issuer })
+        Ok(Self { target, web, discovery, scopes, earlier_issuer })
     }
 
     /// The signs of a possible attack on this login, each as the error that it becomes if the user
     /// does not allow it. With an `issuer` in the configuration there are none.
     #[must_use]
-    pub fn doubts(&self) -> Vec<LoginError> {
-        let Site { name, settings, url, .. } = &self.site;
+    pub fn security_warnings(&self) -> Vec<LoginError> {
+        let LoginTarget { name, settings, url, .. } = &self.target;
         if settings.issuer.is_some() {
             return Vec::new();
         }
-        let (mut doubts, issuer) = (Vec::new(), self.discovery.shown_issuer());
-        let elsewhere = self.discovery.elsewhere(settings.client_id.is_none());
-        if !elsewhere.is_empty() {
-            let (server, endpoints) = ((*name).clone(), elsewhere.join(", "));
-            doubts.push(LoginError::ForeignEndpoints { server, issuer: issuer.clone(), endpoints });
+        let (mut security_warnings, issuer) = (Vec::new(), self.discovery.shown_issuer());
+        let foreign_endpoints = self.discovery.foreign_endpoints(settings.client_id.is_none());
+        if !foreign_endpoints.is_empty() {
+            let (server, endpoints) = ((*name).clone(), foreign_endpoints.join(", "));
+            security_warnings.push(LoginError::ForeignEndpoints {
+                server,
+                issuer: issuer.clone(),
+                endpoints,
+            });
         }
         let is_own = self.discovery.token.origin() == url.origin();
         let is_known =
             self.earlier_issuer.is_some() && self.earlier_issuer == self.discovery.issuer;
         if settings.client_secret.is_some() && !is_own && !is_known {
-            doubts.push(LoginError::SecretForIssuer { server: (*name).clone(), issuer });
+            security_warnings.push(LoginError::SecretForIssuer { server: (*name).clone(), issuer });
         }
-        doubts
+        security_warnings
     }
 
     /// Logs the user in. `show` gets the URL to open in a browser on this machine; the user has the
@@ -112,41 +116,43 @@ impl<'a> PendingLogin<'a> {
     /// If the login failed; the stored login is unchanged then.
     pub async fn complete(
         self,
-        trust: Trust,
+        trust: IssuerTrust,
         limit: Duration,
         show: impl FnOnce(&str),
-    ) -> Result<Granted, LoginError> {
-        if trust == Trust::Configuration
-            && let Some(doubt) = self.doubts().into_iter().next()
+    ) -> Result<LoginGrant, LoginError> {
+        if trust == IssuerTrust::Configuration
+            && let Some(warning) = self.security_warnings().into_iter().next()
         {
-            return Err(doubt);
+            return Err(warning);
         }
-        let Self { site, web, discovery, scopes, .. } = &self;
-        let listener = Listener::open(site.settings.redirect_port).await?;
+        let Self { target, web, discovery, scopes, .. } = &self;
+        let listener = CallbackListener::open(target.settings.redirect_port).await?;
         let redirect = listener.redirect();
-        let client = registration::client(web, discovery, site.settings, redirect, scopes).await?;
-        let state = secrecy::unguessable().map_err(LoginError::NoRandomness)?;
-        let verifier = Token::new(secrecy::unguessable().map_err(LoginError::NoRandomness)?);
-        show(visit(discovery, &client, redirect, &state, &verifier, scopes).as_str());
+        let client =
+            registration::client(web, discovery, target.settings, redirect, scopes).await?;
+        let state = secrecy::random_text().map_err(LoginError::NoRandomness)?;
+        let verifier = Token::new(secrecy::random_text().map_err(LoginError::NoRandomness)?);
+        show(authorization_url(discovery, &client, redirect, &state, &verifier, scopes).as_str());
 
-        let Ok((told, browser)) = timeout(limit, listener.answer(&state)).await else {
+        let Ok((response, browser)) = timeout(limit, listener.wait_for_response(&state)).await
+        else {
             return Err(LoginError::TimedOut { limit });
         };
-        let outcome = self.exchange(told, client, redirect, &verifier).await;
-        browser.tell(&outcome).await;
+        let outcome = self.exchange(response, client, redirect, &verifier).await;
+        browser.show_outcome(&outcome).await;
         outcome
     }
 
     /// Exchanges the code for tokens, and stores them.
     async fn exchange(
         &self,
-        told: Told,
-        client: Client,
+        response: AuthorizationResponse,
+        client: OAuthClient,
         redirect: &str,
         verifier: &Token,
-    ) -> Result<Granted, LoginError> {
-        let Self { site, web, discovery, .. } = self;
-        let code = code(told, discovery)?;
+    ) -> Result<LoginGrant, LoginError> {
+        let Self { target, web, discovery, .. } = self;
+        let code = code(response, discovery)?;
         let (url, resource) = (&discovery.token, discovery.resource.as_str());
         let endpoint = TokenEndpoint { web, url, client: &client, resource };
         let exchanged = endpoint.exchange(&code, verifier, redirect).await;
@@ -155,22 +161,22 @@ impl<'a> PendingLogin<'a> {
             detail: error.to_string(),
         })?;
         let scopes = granted.unwrap_or_else(|| self.scopes.clone());
-        let granted = Granted { scopes: scopes.clone(), renews_itself: tokens.refresh.is_some() };
+        let granted = LoginGrant { scopes: scopes.clone(), is_renewable: tokens.refresh.is_some() };
         // A secret that is in the configuration is not stored a second time.
-        let is_configured = site.settings.client_id.is_some();
+        let is_configured = target.settings.client_id.is_some();
         let secret = client.secret.clone().filter(|_| !is_configured);
-        let entry = Entry {
-            server: site.url.as_str().to_owned(),
+        let entry = StoredLogin {
+            server: target.url.as_str().to_owned(),
             resource: discovery.resource.clone(),
             issuer: discovery.issuer.clone(),
             token_endpoint: discovery.token.as_str().to_owned(),
             revocation_endpoint: discovery.revocation.clone().map(String::from),
-            client: Client { secret, ..client },
+            client: OAuthClient { secret, ..client },
             scopes,
             wanted_scopes: Vec::new(),
             tokens: Some(tokens),
         };
-        site.slot.lock().await?.write(&entry)?;
+        target.login_file.lock().await?.write(&entry)?;
         Ok(granted)
     }
 }
@@ -178,27 +184,28 @@ impl<'a> PendingLogin<'a> {
 /// The challenge of a server; `None` if it requires no login.
 async fn challenge<E: Display>(
     server: &ServerName,
-    asked: impl Future<Output = Result<Option<Wanted>, E>>,
+    asked: impl Future<Output = Result<Option<AuthRequirement>, E>>,
 ) -> Result<Option<Challenge>, LoginError> {
     let not_reached = |detail: String| LoginError::NotReached { server: server.clone(), detail };
-    let Ok(wanted) = timeout(ASKING, asked).await else {
-        return Err(not_reached(format!("no answer within {}s", ASKING.as_secs())));
+    let Ok(wanted) = timeout(PROBE_TIMEOUT, asked).await else {
+        return Err(not_reached(format!("no answer within {}s", PROBE_TIMEOUT.as_secs())));
     };
     match wanted.map_err(|error| not_reached(error.to_string()))? {
-        Some(Wanted::Other) => Err(not_reached(
-            "it wants something else than a token; see 'headers' in its entry".to_owned(),
+        Some(AuthRequirement::Unsupported) => Err(not_reached(
+            "it asks for credentials other than a token; set them under 'headers' in its entry"
+                .to_owned(),
         )),
-        wanted => Ok(wanted.and_then(Wanted::into_challenge)),
+        wanted => Ok(wanted.and_then(AuthRequirement::into_challenge)),
     }
 }
 
 /// The scopes to request: those of the configuration, else those in the challenge, else those that
 /// the server supports; and always those that were granted before.
 fn scopes(
-    settings: &OAuth,
+    settings: &OAuthConfig,
     discovery: &Discovery,
     challenge: &Challenge,
-    earlier: Option<&Entry>,
+    earlier: Option<&StoredLogin>,
 ) -> Vec<String> {
     let lists = [&settings.scopes, &challenge.scopes, &discovery.scopes];
     let basic = lists.into_iter().find(|list| !list.is_empty()).cloned().unwrap_or_default();
@@ -207,18 +214,18 @@ fn scopes(
     let (had, wanted) = earlier.map_or((&none, &none), |it| (&it.scopes, &it.wanted_scopes));
     let mut all = scope::union([&basic, had, wanted]);
     if !all.is_empty() && discovery.offers_offline_access {
-        all = scope::union([&all, &vec![OFFLINE.to_owned()]]);
+        all = scope::union([&all, &vec![OFFLINE_ACCESS.to_owned()]]);
     }
     all
 }
 
 /// The scope that requests a refresh token.
-const OFFLINE: &str = "offline_access";
+const OFFLINE_ACCESS: &str = "offline_access";
 
 /// The URL that the user has to open.
-fn visit(
+fn authorization_url(
     discovery: &Discovery,
-    client: &Client,
+    client: &OAuthClient,
     redirect: &str,
     state: &str,
     verifier: &Token,
@@ -237,7 +244,7 @@ fn visit(
     if !scopes.is_empty() {
         query.append_pair("scope", &scopes.join(" "));
     }
-    if scopes.iter().any(|scope| scope == OFFLINE) {
+    if scopes.iter().any(|scope| scope == OFFLINE_ACCESS) {
         // Authorization servers that follow OpenID Connect ignore the scope without this parameter.
         query.append_pair("prompt", "consent");
     }
@@ -246,19 +253,27 @@ fn visit(
 }
 
 /// Checks the response of the authorization server and returns its code.
-fn code(told: Told, discovery: &Discovery) -> Result<Token, LoginError> {
+fn code(response: AuthorizationResponse, discovery: &Discovery) -> Result<Token, LoginError> {
     let issuer = discovery.shown_issuer();
-    match &told.issuer {
+    match &response.issuer {
         Some(found) if *found != discovery.issuer_name() => {
-            return Err(LoginError::WrongIssuer { issuer, found: plain(found, MAX_WORDS) });
+            return Err(LoginError::WrongIssuer {
+                issuer,
+                found: one_line(found, MAX_SHOWN_CHARS),
+            });
         }
-        None if discovery.answers_name_issuer => return Err(LoginError::UnnamedIssuer { issuer }),
+        None if discovery.responses_name_issuer => {
+            return Err(LoginError::UnnamedIssuer { issuer });
+        }
         _ => {}
     }
-    if let Some(error) = told.error {
-        let words = told.error_description.map(|words| format!(": {words}")).unwrap_or_default();
-        let detail = plain(&format!("{error}{words}"), MAX_WORDS);
+    if let Some(error) = response.error {
+        let description = response
+            .error_description
+            .map(|description| format!(": {description}"))
+            .unwrap_or_default();
+        let detail = one_line(&format!("{error}{description}"), MAX_SHOWN_CHARS);
         return Err(LoginError::Denied { detail });
     }
-    told.code.filter(|code| !code.reveal().is_empty()).ok_or(LoginError::NoCode)
+    response.code.filter(|code| !code.reveal().is_empty()).ok_or(LoginError::NoCode)
 }

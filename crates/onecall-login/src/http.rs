@@ -4,20 +4,20 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use url::Host;
 
 /// The time limit for opening a connection, including TLS.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an idle connection is kept: shorter than common servers keep it (5 s), so that a
 /// request is not sent on a connection that is being closed.
-const POOL_IDLE: Duration = Duration::from_secs(4);
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The keep-alive interval, which detects a peer that has disappeared.
-const KEEPALIVE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The longest origin or error text that is shown, in characters.
 const MAX_SHOWN: usize = 200;
@@ -38,9 +38,9 @@ pub fn client_builder(url: &Url) -> ClientBuilder {
         .user_agent(concat!("onecall/", env!("CARGO_PKG_VERSION")))
         .redirect(Policy::none())
         .referer(false)
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(POOL_IDLE)
-        .tcp_keepalive(KEEPALIVE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+        .tcp_keepalive(KEEPALIVE_INTERVAL)
         .tcp_nodelay(true);
     if is_loopback(url) {
         client = client.no_proxy();
@@ -65,7 +65,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 /// The scheme, host and port of a URL, which contain no secret.
 #[must_use]
 pub fn shown_origin(url: &Url) -> String {
-    plain(&url.origin().ascii_serialization(), MAX_SHOWN)
+    one_line(&url.origin().ascii_serialization(), MAX_SHOWN)
 }
 
 /// The innermost cause of a client error, which is the most specific one and contains no URL.
@@ -77,7 +77,7 @@ pub fn cause(error: &reqwest::Error) -> String {
     }
     match error.source() {
         _ if error.is_timeout() => "no connection in time".to_owned(),
-        Some(_) => plain(&cause.to_string(), MAX_SHOWN),
+        Some(_) => one_line(&cause.to_string(), MAX_SHOWN),
         None => "the request could not be made".to_owned(),
     }
 }

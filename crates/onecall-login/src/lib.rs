@@ -4,7 +4,7 @@
 //! message, log or debug text.
 //!
 //! The transport to a server uses three parts of this crate: [`Login`], which provides the token
-//! for a request and replaces one that was rejected, [`Wanted`], which parses a rejection, and the
+//! for a request and replaces one that was rejected, [`AuthRequirement`], which parses a rejection, and the
 //! HTTP client in [`http`].
 
 mod address;
@@ -15,20 +15,20 @@ mod error;
 mod flow;
 pub mod http;
 mod login;
+mod login_target;
+mod login_version;
 mod logout;
-mod mark;
 mod registration;
 mod scope;
 mod secrecy;
-mod site;
 mod token;
 mod vault;
 mod web;
 
-pub use challenge::{Challenge, Wanted};
+pub use challenge::{AuthRequirement, Challenge};
 pub use error::{AccessError, LoginError};
-pub use flow::{Granted, PendingLogin, Trust};
+pub use flow::{IssuerTrust, LoginGrant, PendingLogin};
 pub use login::Login;
-pub use logout::{LoggedOut, log_out};
-pub use mark::LoginMark;
+pub use login_version::LoginVersion;
+pub use logout::{LogoutOutcome, log_out};
 pub use token::Token;

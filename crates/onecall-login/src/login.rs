@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use onecall_config::{OAuth, RemoteTransport};
+use onecall_config::{OAuthConfig, RemoteTransport};
 use onecall_core::ServerName;
-use onecall_core::text::{plain, shell_word};
+use onecall_core::text::{one_line, shell_word};
 use reqwest::Url;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -17,31 +17,31 @@ use crate::Token;
 use crate::challenge::Challenge;
 use crate::error::{AccessError, LoginError};
 use crate::token::{TokenEndpoint, TokenError, Tokens};
-use crate::vault::{Entry, Held, Slot, Stamp};
-use crate::web::Web;
+use crate::vault::{LockedLogin, LoginFile, Stamp, StoredLogin};
+use crate::web::LoginHttpClient;
 use crate::{address, scope};
 
 /// The interval at which the vault is checked for a new login.
-const LOOK: Duration = Duration::from_secs(1);
+const VAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a token that still works is used after its renewal failed.
-const HOLD_OFF: Duration = Duration::from_secs(10);
+const RENEWAL_RETRY_DELAY: Duration = Duration::from_secs(10);
 
 /// How many used tokens are remembered, so that they can be removed from error messages.
-const REMEMBERED: usize = 8;
+const MAX_USED_TOKENS: usize = 8;
 
 /// The login of one server.
 pub struct Login {
     server: ServerName,
-    settings: OAuth,
-    web: Web,
-    /// The place in the vault; `None` if the user has no state directory.
-    slot: Option<Slot>,
-    known: Mutex<Known>,
+    settings: OAuthConfig,
+    web: LoginHttpClient,
+    /// The file in the vault; `None` if the user has no state directory.
+    login_file: Option<LoginFile>,
+    cache: Mutex<VaultCache>,
     /// Serializes renewals: waiting requests use the result of the first one.
-    turn: tokio::sync::Mutex<()>,
+    renewal_lock: tokio::sync::Mutex<()>,
     /// Whether the user has to log in.
-    lost: watch::Sender<bool>,
+    login_required: watch::Sender<bool>,
 }
 
 /// Why a token could not be replaced.
@@ -51,19 +51,19 @@ enum RenewalError {
     Login(#[from] LoginError),
     #[error(transparent)]
     NoTokens(#[from] TokenError),
-    #[error("it was broken off")]
-    BrokenOff,
+    #[error("the renewal was interrupted")]
+    Aborted,
 }
 
 /// The content of the vault when it was last read.
 #[derive(Default)]
-struct Known {
+struct VaultCache {
     tokens: Option<Tokens>,
     stamp: Option<Stamp>,
     /// Until then, no renewal is attempted while the old token works.
-    hold_off: Option<Instant>,
+    retry_renewal_at: Option<Instant>,
     /// Tokens that were used, which must not be shown.
-    seen: Vec<Token>,
+    used_tokens: Vec<Token>,
 }
 
 impl Login {
@@ -74,12 +74,12 @@ impl Login {
         let url = Url::parse(&transport.url).ok()?;
         Some(Self {
             server: server.clone(),
-            slot: Slot::of_user(&url, settings.client_id.as_deref()),
-            web: Web::new(&url),
+            login_file: LoginFile::of_user(&url, settings.client_id.as_deref()),
+            web: LoginHttpClient::new(&url),
             settings,
-            known: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
-            lost: watch::Sender::new(false),
+            cache: Mutex::default(),
+            renewal_lock: tokio::sync::Mutex::default(),
+            login_required: watch::Sender::new(false),
         })
     }
 
@@ -94,9 +94,9 @@ impl Login {
     /// # Errors
     /// If the token has expired and cannot be replaced.
     pub async fn token(self: &Arc<Self>) -> Result<Option<Token>, AccessError> {
-        match self.at_hand() {
+        match self.cached_token() {
             Some(token) => Ok(Some(token)),
-            None => self.renewed(None).await,
+            None => self.renew_in_task(None).await,
         }
     }
 
@@ -104,192 +104,200 @@ impl Login {
     ///
     /// # Errors
     /// If there is none.
-    pub async fn instead_of(
+    pub async fn token_after_rejection(
         self: &Arc<Self>,
         refused: Option<Token>,
     ) -> Result<Token, AccessError> {
-        let was_let_in = refused.is_some();
-        match self.renewed(refused).await? {
+        let had_token = refused.is_some();
+        match self.renew_in_task(refused).await? {
             Some(token) => Ok(token),
             None => {
                 // A server may answer some requests without a token.
-                self.lost.send_if_modified(|lost| was_let_in && !std::mem::replace(lost, true));
-                Err(self.needed())
+                self.login_required.send_if_modified(|login_required| {
+                    had_token && !std::mem::replace(login_required, true)
+                });
+                Err(self.login_required_error())
             }
         }
     }
 
     /// The error that tells the user to log in.
     #[must_use]
-    pub fn needed(&self) -> AccessError {
+    pub fn login_required_error(&self) -> AccessError {
         AccessError::NeedsLogin { server: self.server.clone(), advice: self.advice() }
     }
 
     /// The error for a token that lacks scopes. The missing scopes are stored for the next login.
-    pub async fn falls_short(&self, challenge: &Challenge) -> AccessError {
-        if let Err(error) = self.remember_wanted(&challenge.scopes).await {
-            debug!(server = %self.server, "the missing scopes are not remembered: {error}");
+    pub async fn insufficient_scope_error(&self, challenge: &Challenge) -> AccessError {
+        if let Err(error) = self.store_missing_scopes(&challenge.scopes).await {
+            debug!(server = %self.server, "cannot store the missing scopes: {error}");
         }
-        let missing = plain(&challenge.scopes.join(" "), 300);
+        let missing = one_line(&challenge.scopes.join(" "), 300);
         let command = format!("onecall login {}", shell_word(self.server.as_str()));
         AccessError::NeedsScope { missing, command }
     }
 
     /// Returns when the user has to log in before the server can be used.
-    pub async fn lost(&self) {
+    pub async fn login_required(&self) {
         // This object holds the sender, so there is no error.
-        let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
+        let _ = self.login_required.subscribe().wait_for(|login_required| *login_required).await;
     }
 
     /// Resets the state before the server is tried again.
-    pub fn begin(&self) {
-        self.lost.send_replace(false);
+    pub fn reset(&self) {
+        self.login_required.send_replace(false);
     }
 
     /// Returns when the stored login has changed.
     pub async fn changed(&self) {
-        let Some(slot) = &self.slot else { return std::future::pending().await };
-        while slot.stamp() == self.known().stamp {
-            sleep(LOOK).await;
+        let Some(login_file) = &self.login_file else { return std::future::pending().await };
+        while login_file.stamp() == self.cache().stamp {
+            sleep(VAULT_POLL_INTERVAL).await;
         }
     }
 
     /// The tokens that must not be shown, even if the server sends them back.
     #[must_use]
     pub fn secrets(&self) -> Vec<Token> {
-        self.known().seen.clone()
+        self.cache().used_tokens.clone()
     }
 
     /// The last token, if it can still be used and the vault is unchanged.
-    fn at_hand(&self) -> Option<Token> {
-        let known = self.known();
-        let tokens = known.tokens.as_ref()?;
+    fn cached_token(&self) -> Option<Token> {
+        let cache = self.cache();
+        let tokens = cache.tokens.as_ref()?;
         let is_good = tokens.are_fresh()
-            || tokens.are_valid() && known.hold_off.is_some_and(|until| Instant::now() < until);
-        let is_current = self.slot.as_ref().and_then(Slot::stamp) == known.stamp;
+            || tokens.are_valid()
+                && cache.retry_renewal_at.is_some_and(|until| Instant::now() < until);
+        let is_current = self.login_file.as_ref().and_then(LoginFile::stamp) == cache.stamp;
         (is_good && is_current).then(|| tokens.access.clone())
     }
 
     /// Renews the token in a separate task: a caller may be cancelled, but a new token must be
     /// stored, because it invalidates the old one.
-    async fn renewed(
+    async fn renew_in_task(
         self: &Arc<Self>,
         refused: Option<Token>,
     ) -> Result<Option<Token>, AccessError> {
         let login = Arc::clone(self);
         let renewal = tokio::spawn(async move { login.renew(refused).await });
-        let renewed = renewal.await.unwrap_or(Err(RenewalError::BrokenOff));
+        let renewed = renewal.await.unwrap_or(Err(RenewalError::Aborted));
         renewed.map_err(|error| AccessError::NoToken { detail: error.to_string() })
     }
 
     async fn renew(&self, refused: Option<Token>) -> Result<Option<Token>, RenewalError> {
-        let _turn = self.turn.lock().await;
-        let Some(slot) = &self.slot else { return Ok(None) };
-        let entry = self.look(slot)?;
-        if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
-            return Ok(settled);
+        let _renewal = self.renewal_lock.lock().await;
+        let Some(login_file) = &self.login_file else { return Ok(None) };
+        let entry = self.read_vault(login_file)?;
+        if let Some(token) = usable_token(entry.as_ref(), refused.as_ref()) {
+            return Ok(token);
         }
         // Another process may be renewing the token at the same time.
-        let held = slot.lock().await?;
-        let entry = self.look(slot)?;
-        if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
-            return Ok(settled);
+        let locked = login_file.lock().await?;
+        let entry = self.read_vault(login_file)?;
+        if let Some(token) = usable_token(entry.as_ref(), refused.as_ref()) {
+            return Ok(token);
         }
         let Some(entry) = entry else { return Ok(None) };
-        self.refresh(slot, &held, entry, refused).await
+        self.refresh(login_file, &locked, entry, refused).await
     }
 
     /// Exchanges the refresh token for new tokens and stores them.
     async fn refresh(
         &self,
-        slot: &Slot,
-        held: &Held<'_>,
-        mut entry: Entry,
+        login_file: &LoginFile,
+        locked: &LockedLogin<'_>,
+        mut entry: StoredLogin,
         refused: Option<Token>,
     ) -> Result<Option<Token>, RenewalError> {
         let Some(old) = entry.tokens.take() else { return Ok(None) };
-        let Some(price) = &old.refresh else { return Ok(None) };
+        let Some(refresh_token) = &old.refresh else { return Ok(None) };
         let client = entry.client(&self.settings);
-        let url = &address::read(&entry.token_endpoint, self.web.server())?;
+        let url = &address::parse_checked(&entry.token_endpoint, self.web.server())?;
         let resource = entry.resource.as_str();
         let endpoint = TokenEndpoint { web: &self.web, url, client: &client, resource };
-        let refreshed = endpoint.refresh(price).await;
+        let refreshed = endpoint.refresh(refresh_token).await;
         match refreshed {
             Ok((tokens, scopes)) => {
-                debug!(server = %self.server, "the token of the server was replaced");
+                debug!(server = %self.server, "replaced the token of the server");
                 if let Some(scopes) = scopes {
                     entry.scopes = scopes;
                 }
                 let token = tokens.access.clone();
                 entry.tokens = Some(tokens);
-                if let Err(error) = held.write(&entry) {
+                if let Err(error) = locked.write(&entry) {
                     // The token still works for this process until it expires.
-                    warn!(server = %self.server, "the new token could not be kept: {error}");
+                    warn!(server = %self.server, "cannot store the server's new token, so other processes cannot use it: {error}");
                 }
-                self.remember(slot.stamp(), entry.tokens);
+                self.update_cache(login_file.stamp(), entry.tokens);
                 Ok(Some(token))
             }
-            Err(TokenError::Refused { words }) => {
-                warn!(server = %self.server, "the login of the server has ended: {words}");
-                if let Err(error) = held.write(&entry) {
-                    debug!(server = %self.server, "that could not be noted: {error}");
+            Err(TokenError::Refused { message }) => {
+                warn!(server = %self.server, "the login of the server has ended: {message}");
+                if let Err(error) = locked.write(&entry) {
+                    debug!(server = %self.server, "cannot store that the login has ended: {error}");
                 }
-                self.remember(slot.stamp(), None);
+                self.update_cache(login_file.stamp(), None);
                 Ok(None)
             }
             Err(error) => {
                 if refused.as_ref() == Some(&old.access) || !old.are_valid() {
                     return Err(error.into());
                 }
-                debug!(server = %self.server, "the token could not be replaced yet: {error}");
-                self.known().hold_off = Some(Instant::now() + HOLD_OFF);
+                debug!(server = %self.server, "cannot replace the server's token yet: {error}");
+                self.cache().retry_renewal_at = Some(Instant::now() + RENEWAL_RETRY_DELAY);
                 Ok(Some(old.access))
             }
         }
     }
 
-    async fn remember_wanted(&self, scopes: &[String]) -> Result<(), LoginError> {
-        let Some(slot) = &self.slot else { return Ok(()) };
-        let held = slot.lock().await?;
-        if let Some(mut entry) = held.read()? {
+    async fn store_missing_scopes(&self, scopes: &[String]) -> Result<(), LoginError> {
+        let Some(login_file) = &self.login_file else { return Ok(()) };
+        let locked = login_file.lock().await?;
+        if let Some(mut entry) = locked.read()? {
             entry.wanted_scopes = scope::union([&entry.wanted_scopes, &scopes.to_vec()]);
-            held.write(&entry)?;
-            self.remember(slot.stamp(), entry.tokens);
+            locked.write(&entry)?;
+            self.update_cache(login_file.stamp(), entry.tokens);
         }
         Ok(())
     }
 
     /// Reads the vault. A login from an authorization server that the configuration does not allow
     /// is ignored.
-    fn look(&self, slot: &Slot) -> Result<Option<Entry>, LoginError> {
+    fn read_vault(&self, login_file: &LoginFile) -> Result<Option<StoredLogin>, LoginError> {
         // The stamp is read first, so that a change in the meantime is noticed at the next check.
-        let stamp = slot.stamp();
-        let entry = slot.read()?.filter(|entry| entry.is_allowed(&self.settings));
-        self.remember(stamp, entry.as_ref().and_then(|entry| entry.tokens.clone()));
+        let stamp = login_file.stamp();
+        let entry = login_file.read()?.filter(|entry| entry.is_allowed(&self.settings));
+        self.update_cache(stamp, entry.as_ref().and_then(|entry| entry.tokens.clone()));
         Ok(entry)
     }
 
-    fn remember(&self, stamp: Option<Stamp>, tokens: Option<Tokens>) {
-        let mut known = self.known();
+    fn update_cache(&self, stamp: Option<Stamp>, tokens: Option<Tokens>) {
+        let mut cache = self.cache();
         let used = tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
         for token in used.flatten() {
-            if !known.seen.contains(token) {
-                known.seen.push(token.clone());
+            if !cache.used_tokens.contains(token) {
+                cache.used_tokens.push(token.clone());
             }
         }
-        let excess = known.seen.len().saturating_sub(REMEMBERED);
-        known.seen.drain(..excess);
-        *known = Known { tokens, stamp, hold_off: None, seen: std::mem::take(&mut known.seen) };
+        let excess = cache.used_tokens.len().saturating_sub(MAX_USED_TOKENS);
+        cache.used_tokens.drain(..excess);
+        *cache = VaultCache {
+            tokens,
+            stamp,
+            retry_renewal_at: None,
+            used_tokens: std::mem::take(&mut cache.used_tokens),
+        };
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, VaultCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The result that needs no network: a usable token, or `Some(None)` if there is none. `None` means
 /// that the token has to be renewed.
-fn settled(entry: Option<&Entry>, refused: Option<&Token>) -> Option<Option<Token>> {
+fn usable_token(entry: Option<&StoredLogin>, refused: Option<&Token>) -> Option<Option<Token>> {
     let Some(tokens) = entry.and_then(|entry| entry.tokens.as_ref()) else { return Some(None) };
     let is_refused = refused == Some(&tokens.access);
     if !is_refused && (tokens.are_fresh() || tokens.refresh.is_none() && tokens.are_valid()) {

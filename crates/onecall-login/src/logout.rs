@@ -4,17 +4,17 @@ use onecall_config::ServerConfig;
 
 use crate::address;
 use crate::error::LoginError;
-use crate::site::Site;
+use crate::login_target::LoginTarget;
 use crate::token::TokenEndpoint;
-use crate::web::Web;
+use crate::web::LoginHttpClient;
 
 /// The result of a logout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoggedOut {
+pub enum LogoutOutcome {
     /// There was no login.
-    WasNot,
+    NotLoggedIn,
     /// The login was deleted from this machine.
-    Forgotten {
+    LoggedOut {
         /// Why the tokens may still be valid.
         not_revoked: Option<String>,
     },
@@ -24,26 +24,26 @@ pub enum LoggedOut {
 ///
 /// # Errors
 /// If the login cannot be deleted.
-pub async fn log_out(server: &ServerConfig) -> Result<LoggedOut, LoginError> {
-    let site = Site::of(server)?;
-    let held = site.slot.lock().await?;
-    let entry = held.read();
-    held.remove()?;
+pub async fn log_out(server: &ServerConfig) -> Result<LogoutOutcome, LoginError> {
+    let target = LoginTarget::of(server)?;
+    let locked = target.login_file.lock().await?;
+    let entry = locked.read();
+    locked.remove()?;
     let entry = match entry {
         Ok(Some(entry)) => entry,
-        Ok(None) => return Ok(LoggedOut::WasNot),
-        Err(error) => return Ok(LoggedOut::Forgotten { not_revoked: Some(error.to_string()) }),
+        Ok(None) => return Ok(LogoutOutcome::NotLoggedIn),
+        Err(error) => return Ok(LogoutOutcome::LoggedOut { not_revoked: Some(error.to_string()) }),
     };
     let Some(tokens) = &entry.tokens else {
-        return Ok(LoggedOut::Forgotten { not_revoked: None });
+        return Ok(LogoutOutcome::LoggedOut { not_revoked: None });
     };
     let Some(url) = &entry.revocation_endpoint else {
-        let why = "the authorization server has no place to say so".to_owned();
-        return Ok(LoggedOut::Forgotten { not_revoked: Some(why) });
+        let why = "the authorization server has no endpoint to revoke them".to_owned();
+        return Ok(LogoutOutcome::LoggedOut { not_revoked: Some(why) });
     };
-    let url = &address::read(url, &site.url)?;
-    let web = Web::new(&site.url);
-    let client = entry.client(site.settings);
+    let url = &address::parse_checked(url, &target.url)?;
+    let web = LoginHttpClient::new(&target.url);
+    let client = entry.client(target.settings);
     let endpoint = TokenEndpoint { web: &web, url, client: &client, resource: &entry.resource };
     let mut not_revoked = None;
     let access = Some((&tokens.access, "access_token"));
@@ -53,5 +53,5 @@ pub async fn log_out(server: &ServerConfig) -> Result<LoggedOut, LoginError> {
             not_revoked = Some(why.to_string());
         }
     }
-    Ok(LoggedOut::Forgotten { not_revoked })
+    Ok(LogoutOutcome::LoggedOut { not_revoked })
 }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use onecall_core::Digest;
 
 /// A random text of 256 bits.
-pub(crate) fn unguessable() -> io::Result<String> {
+pub(crate) fn random_text() -> io::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
@@ -20,7 +20,7 @@ pub(crate) fn challenge_for(verifier: &str) -> String {
 }
 
 /// Compares two texts in a time that does not depend on where they differ.
-pub(crate) fn are_equal(one: &str, other: &str) -> bool {
+pub(crate) fn constant_time_eq(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     one.len() == other.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
 }
@@ -38,9 +38,11 @@ mod tests {
 
     #[test]
     fn no_two_are_the_same() {
-        let (one, other) = (unguessable().unwrap(), unguessable().unwrap());
+        let (one, other) = (random_text().unwrap(), random_text().unwrap());
         assert_eq!(one.len(), 43);
-        assert!(one != other && !are_equal(&one, &other) && are_equal(&one, &one.clone()));
-        assert!(!are_equal(&one, &one[..42]));
+        assert!(
+            one != other && !constant_time_eq(&one, &other) && constant_time_eq(&one, &one.clone())
+        );
+        assert!(!constant_time_eq(&one, &one[..42]));
     }
 }

@@ -3,22 +3,22 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use reqwest::header::HeaderValue;
 use reqwest::{StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::registration::{Client, Proof};
+use crate::registration::{ClientAuthMethod, OAuthClient};
 use crate::scope;
-use crate::web::{Answer, Web, WebError};
+use crate::web::{LoginHttpClient, WebError, WebResponse};
 
 /// How many seconds before its end a token is renewed; at most a fifth of its life.
-const MARGIN: u64 = 60;
+const RENEWAL_MARGIN_SECONDS: u64 = 60;
 
 /// The longest text of an authorization server that is shown, in characters.
-const MAX_WORDS: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// A token, a code or a secret. Its debug text is a placeholder.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,19 +59,22 @@ pub(crate) struct Tokens {
     pub refresh: Option<Token>,
     /// When `access` expires and when it should be renewed, in seconds since 1970; `None` if
     /// unknown.
-    pub life: Option<Life>,
+    pub life: Option<TokenLifetime>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Life {
+pub(crate) struct TokenLifetime {
     renew_at: u64,
     ends_at: u64,
 }
 
-impl Life {
+impl TokenLifetime {
     fn of(seconds: u64) -> Self {
         let ends_at = now().saturating_add(seconds);
-        Self { renew_at: ends_at.saturating_sub(MARGIN.min(seconds / 5).max(1)), ends_at }
+        Self {
+            renew_at: ends_at.saturating_sub(RENEWAL_MARGIN_SECONDS.min(seconds / 5).max(1)),
+            ends_at,
+        }
     }
 }
 
@@ -97,11 +100,11 @@ fn now() -> u64 {
 #[derive(Debug, Error)]
 pub(crate) enum TokenError {
     /// The code, refresh token or client is invalid.
-    #[error("{words}")]
-    Refused { words: String },
-    #[error("{words}")]
-    NotGiven { words: String },
-    #[error("it gave a token of a kind that we cannot use")]
+    #[error("{message}")]
+    Refused { message: String },
+    #[error("{message}")]
+    NotIssued { message: String },
+    #[error("it gave a token of a kind that onecall cannot use")]
     Unusable,
     #[error(transparent)]
     Unanswered(#[from] WebError),
@@ -110,14 +113,14 @@ pub(crate) enum TokenError {
 /// A token endpoint with the client that uses it.
 #[derive(Debug)]
 pub(crate) struct TokenEndpoint<'a> {
-    pub web: &'a Web,
+    pub web: &'a LoginHttpClient,
     pub url: &'a Url,
-    pub client: &'a Client,
+    pub client: &'a OAuthClient,
     pub resource: &'a str,
 }
 
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct TokenResponse {
     access_token: Token,
     token_type: Option<String>,
     refresh_token: Option<Token>,
@@ -127,7 +130,7 @@ struct TokenAnswer {
 }
 
 #[derive(Deserialize)]
-struct ErrorAnswer {
+struct ErrorResponse {
     error: String,
     error_description: Option<String>,
 }
@@ -147,7 +150,7 @@ impl TokenEndpoint<'_> {
             ("redirect_uri", redirect),
             ("resource", self.resource),
         ];
-        self.ask(&fields, &[code, verifier]).await
+        self.request_tokens(&fields, &[code, verifier]).await
     }
 
     /// Exchanges a refresh token for new tokens. It is kept if the response contains no new one.
@@ -160,7 +163,7 @@ impl TokenEndpoint<'_> {
             ("refresh_token", refresh.reveal()),
             ("resource", self.resource),
         ];
-        let (mut tokens, scopes) = self.ask(&fields, &[refresh]).await?;
+        let (mut tokens, scopes) = self.request_tokens(&fields, &[refresh]).await?;
         tokens.refresh.get_or_insert_with(|| refresh.clone());
         Ok((tokens, scopes))
     }
@@ -169,35 +172,37 @@ impl TokenEndpoint<'_> {
     pub async fn revoke(&self, token: &Token, hint: &str) -> Result<(), TokenError> {
         let fields = [("token", token.reveal()), ("token_type_hint", hint)];
         let mut answer = self.post(&fields).await?;
-        if answer.status == StatusCode::BAD_REQUEST && self.client.proof == Proof::Nothing {
+        if answer.status == StatusCode::BAD_REQUEST
+            && self.client.proof == ClientAuthMethod::Nothing
+        {
             // Some servers require the field even for public clients.
             answer = self.post(&[&fields[..], &[("client_secret", "")]].concat()).await?;
         }
         if answer.status.is_success() {
             return Ok(());
         }
-        Err(TokenError::NotGiven { words: self.words(&answer, &[token]) })
+        Err(TokenError::NotIssued { message: self.error_text(&answer, &[token]) })
     }
 
-    async fn ask(
+    async fn request_tokens(
         &self,
         fields: &[(&str, &str)],
         secrets: &[&Token],
     ) -> Result<(Tokens, Option<Vec<String>>), TokenError> {
         let answer = self.post(fields).await?;
-        let Some(given) = answer.json::<TokenAnswer>().filter(|_| answer.status.is_success())
+        let Some(given) = answer.json::<TokenResponse>().filter(|_| answer.status.is_success())
         else {
-            let words = self.words(&answer, secrets);
+            let message = self.error_text(&answer, secrets);
             // Some servers send the error with a success status.
-            let is_refusal = answer.json::<ErrorAnswer>().is_some_and(|answer| {
+            let is_refusal = answer.json::<ErrorResponse>().is_some_and(|answer| {
                 matches!(
                     answer.error.as_str(),
                     "invalid_grant" | "invalid_client" | "unauthorized_client"
                 )
             });
             return Err(match is_refusal {
-                true => TokenError::Refused { words },
-                false => TokenError::NotGiven { words },
+                true => TokenError::Refused { message },
+                false => TokenError::NotIssued { message },
             });
         };
         let kind = given.token_type.as_deref().unwrap_or("Bearer");
@@ -208,17 +213,17 @@ impl TokenEndpoint<'_> {
             Value::String(text) => text.parse().ok(),
             number => number.as_u64(),
         });
-        let scopes = given.scope.map(|scopes| scope::read(&scopes));
-        let life = seconds.map(Life::of);
+        let scopes = given.scope.map(|scopes| scope::parse(&scopes));
+        let life = seconds.map(TokenLifetime::of);
         Ok((Tokens { access: given.access_token, refresh: given.refresh_token, life }, scopes))
     }
 
-    async fn post(&self, fields: &[(&str, &str)]) -> Result<Answer, WebError> {
-        let Client { id, secret, proof } = self.client;
+    async fn post(&self, fields: &[(&str, &str)]) -> Result<WebResponse, WebError> {
+        let OAuthClient { id, secret, proof } = self.client;
         let secret = secret.as_ref().map(Token::reveal);
         let (more, user): (Vec<_>, _) = match (proof, secret) {
-            (Proof::Header, Some(secret)) => (Vec::new(), Some((id.as_str(), secret))),
-            (Proof::Field, Some(secret)) => {
+            (ClientAuthMethod::Header, Some(secret)) => (Vec::new(), Some((id.as_str(), secret))),
+            (ClientAuthMethod::Field, Some(secret)) => {
                 (vec![("client_id", id.as_str()), ("client_secret", secret)], None)
             }
             _ => (vec![("client_id", id.as_str())], None),
@@ -227,18 +232,18 @@ impl TokenEndpoint<'_> {
     }
 
     /// The text of an error response, with secrets removed.
-    fn words(&self, answer: &Answer, secrets: &[&Token]) -> String {
-        let mut words = match answer.json::<ErrorAnswer>() {
-            Some(ErrorAnswer { error, error_description: Some(description) }) => {
+    fn error_text(&self, answer: &WebResponse, secrets: &[&Token]) -> String {
+        let mut message = match answer.json::<ErrorResponse>() {
+            Some(ErrorResponse { error, error_description: Some(description) }) => {
                 format!("{error}: {description}")
             }
-            Some(ErrorAnswer { error, .. }) => error,
+            Some(ErrorResponse { error, .. }) => error,
             None => format!("it answered {}", answer.status),
         };
         for secret in secrets.iter().copied().chain(&self.client.secret) {
-            words = words.replace(secret.reveal(), "[secret]");
+            message = message.replace(secret.reveal(), "[secret]");
         }
-        plain(&words, MAX_WORDS)
+        one_line(&message, MAX_SHOWN_CHARS)
     }
 }
 
@@ -251,15 +256,15 @@ mod tests {
         let tokens = |seconds: Option<u64>| Tokens {
             access: Token::new("a"),
             refresh: None,
-            life: seconds.map(Life::of),
+            life: seconds.map(TokenLifetime::of),
         };
         let state = |seconds| (tokens(seconds).are_fresh(), tokens(seconds).are_valid());
         assert_eq!(state(None), (true, true));
         assert_eq!(state(Some(3_600)), (true, true));
         assert_eq!(state(Some(1)), (false, true));
         assert_eq!(state(Some(0)), (false, false));
-        let Life { renew_at, ends_at } = Life::of(3_600);
-        assert_eq!(ends_at - renew_at, MARGIN);
+        let TokenLifetime { renew_at, ends_at } = TokenLifetime::of(3_600);
+        assert_eq!(ends_at - renew_at, RENEWAL_MARGIN_SECONDS);
     }
 
     #[test]

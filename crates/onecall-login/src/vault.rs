@@ -8,8 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use onecall_config::{Directories, OAuth, check_own_file, check_own_folder};
-use onecall_core::Hasher;
+use onecall_config::{Directories, OAuthConfig, check_own_file, check_own_folder};
+use onecall_core::DigestBuilder;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
@@ -18,13 +18,13 @@ use tracing::warn;
 use crate::Token;
 use crate::discovery::is_same_issuer;
 use crate::error::LoginError;
-use crate::registration::Client;
+use crate::registration::OAuthClient;
 use crate::token::Tokens;
 
 /// How long to wait for another process that holds the lock: longer than the renewal of a token
 /// takes.
-const PATIENCE: Duration = Duration::from_secs(40);
-const PAUSE: Duration = Duration::from_millis(25);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The largest file that is read.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -35,7 +35,7 @@ const FILE_MODE: u32 = 0o600;
 
 /// A stored login.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct StoredLogin {
     /// The only server that the tokens are for.
     pub server: String,
     pub resource: String,
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
     pub issuer: Option<String>,
     pub token_endpoint: String,
     pub revocation_endpoint: Option<String>,
-    pub client: Client,
+    pub client: OAuthClient,
     /// The granted scopes, as far as they are known.
     pub scopes: Vec<String>,
     /// Further scopes that the server has required.
@@ -53,9 +53,9 @@ pub(crate) struct Entry {
     pub tokens: Option<Tokens>,
 }
 
-impl Entry {
+impl StoredLogin {
     /// Whether the issuer of the tokens is one that the configuration allows.
-    pub fn is_allowed(&self, settings: &OAuth) -> bool {
+    pub fn is_allowed(&self, settings: &OAuthConfig) -> bool {
         let is_same =
             |allowed| self.issuer.as_deref().is_some_and(|it| is_same_issuer(it, allowed));
         settings.issuer.as_deref().is_none_or(is_same)
@@ -63,7 +63,7 @@ impl Entry {
 
     /// The client to use at the authorization server. The configured secret is used only for the
     /// issuer that the configuration allows.
-    pub fn client(&self, settings: &OAuth) -> Client {
+    pub fn client(&self, settings: &OAuthConfig) -> OAuthClient {
         let mut client = self.client.clone();
         if let Some(secret) = settings.client_secret.as_ref().filter(|_| self.is_allowed(settings))
         {
@@ -73,9 +73,9 @@ impl Entry {
     }
 }
 
-/// The place of one login in the vault.
+/// The file of one login in the vault, with its lock file.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct LoginFile {
     file: PathBuf,
     lock: PathBuf,
     server: String,
@@ -88,17 +88,17 @@ pub(crate) struct Stamp {
     changed: (i64, i64),
 }
 
-impl Slot {
-    /// The place of the login to `server` with the configured `client_id`, if there is one; `None`
+impl LoginFile {
+    /// The file of the login to `server` with the configured `client_id`, if there is one; `None`
     /// if the user has no state directory.
     pub fn of_user(server: &Url, client_id: Option<&str>) -> Option<Self> {
         let state = Directories::from_environment(&|name| std::env::var(name).ok()).state?;
-        Some(Self::below(&state, server, client_id))
+        Some(Self::in_state_directory(&state, server, client_id))
     }
 
-    fn below(state: &Path, server: &Url, client_id: Option<&str>) -> Self {
+    fn in_state_directory(state: &Path, server: &Url, client_id: Option<&str>) -> Self {
         let folder = state.join("onecall").join("logins");
-        let mut hasher = Hasher::default();
+        let mut hasher = DigestBuilder::default();
         hasher.add(server.as_str());
         hasher.add([0]);
         hasher.add(client_id.unwrap_or_default());
@@ -118,18 +118,18 @@ impl Slot {
     }
 
     /// Reads the login, if there is one.
-    pub fn read(&self) -> Result<Option<Entry>, LoginError> {
-        let text = match self.text() {
+    pub fn read(&self) -> Result<Option<StoredLogin>, LoginError> {
+        let text = match self.read_bytes() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(|error| self.error(error.to_string()))?,
         };
-        let entry: Entry = serde_json::from_slice(&text)
+        let entry: StoredLogin = serde_json::from_slice(&text)
             .map_err(|_| self.error("it is damaged; delete it and log in again".to_owned()))?;
         // The file name is only a hash of the server, so the server is checked.
         Ok(Some(entry).filter(|entry| entry.server == self.server))
     }
 
-    fn text(&self) -> io::Result<Vec<u8>> {
+    fn read_bytes(&self) -> io::Result<Vec<u8>> {
         check_own_folder(self.folder())?;
         check_own_file(&self.file)?;
         let file = OpenOptions::new().read(true).open(&self.file)?;
@@ -137,8 +137,8 @@ impl Slot {
         if metadata.permissions().mode() & 0o077 != 0 {
             file.set_permissions(Permissions::from_mode(FILE_MODE))?;
             warn!(
-                "'{}' could be read by others and is closed to them now; whoever may have read it \
-                 can use its login until you end it with `onecall logout`",
+                "other users could read '{}', and onecall has removed their access; a user who has \
+                 read it can use its login until you end it with `onecall logout`",
                 self.file.display()
             );
         }
@@ -148,7 +148,7 @@ impl Slot {
     }
 
     /// Locks the login against changes by other processes.
-    pub async fn lock(&self) -> Result<Held<'_>, LoginError> {
+    pub async fn lock(&self) -> Result<LockedLogin<'_>, LoginError> {
         let open = || -> io::Result<File> {
             let folder = self.folder();
             DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
@@ -161,15 +161,15 @@ impl Slot {
             options.create(true).append(true).mode(FILE_MODE).open(&self.lock)
         };
         let file = open().map_err(|error| self.error(error.to_string()))?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Held { slot: self, _lock: file }),
+                Ok(()) => return Ok(LockedLogin { login_file: self, _lock: file }),
                 Err(TryLockError::Error(error)) => return Err(self.error(error.to_string())),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    return Err(self.error("another process does not let go of it".to_owned()));
+                    return Err(self.error("another process keeps it locked".to_owned()));
                 }
-                Err(TryLockError::WouldBlock) => sleep(PAUSE).await,
+                Err(TryLockError::WouldBlock) => sleep(LOCK_POLL_INTERVAL).await,
             }
         }
     }
@@ -184,37 +184,37 @@ impl Slot {
 }
 
 /// A locked login.
-pub(crate) struct Held<'a> {
-    slot: &'a Slot,
+pub(crate) struct LockedLogin<'a> {
+    login_file: &'a LoginFile,
     /// The lock is released when the file is closed.
     _lock: File,
 }
 
-impl Held<'_> {
-    pub fn read(&self) -> Result<Option<Entry>, LoginError> {
-        self.slot.read()
+impl LockedLogin<'_> {
+    pub fn read(&self) -> Result<Option<StoredLogin>, LoginError> {
+        self.login_file.read()
     }
 
     /// Replaces the login atomically: a reader sees the old or the new one.
-    pub fn write(&self, entry: &Entry) -> Result<(), LoginError> {
+    pub fn write(&self, entry: &StoredLogin) -> Result<(), LoginError> {
         let replace = || -> io::Result<()> {
-            let folder = self.slot.folder();
+            let folder = self.login_file.folder();
             // The temporary file is created with access for the owner only.
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             serde_json::to_writer_pretty(&mut file, entry)?;
             file.write_all(b"\n")?;
             file.as_file().sync_all()?;
-            file.persist(&self.slot.file).map_err(|error| error.error)?;
+            file.persist(&self.login_file.file).map_err(|error| error.error)?;
             Ok(())
         };
-        replace().map_err(|error| self.slot.error(error.to_string()))
+        replace().map_err(|error| self.login_file.error(error.to_string()))
     }
 
     /// Deletes the login. The lock file stays, because other processes may be waiting for it.
     pub fn remove(&self) -> Result<(), LoginError> {
-        match fs::remove_file(&self.slot.file) {
+        match fs::remove_file(&self.login_file.file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(self.slot.error(error.to_string()))
+                Err(self.login_file.error(error.to_string()))
             }
             _ => Ok(()),
         }
@@ -224,20 +224,24 @@ impl Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registration::Proof;
+    use crate::registration::ClientAuthMethod;
 
-    fn slot(state: &Path, server: &str, client: Option<&str>) -> Slot {
-        Slot::below(state, &Url::parse(server).unwrap(), client)
+    fn login_file(state: &Path, server: &str, client: Option<&str>) -> LoginFile {
+        LoginFile::in_state_directory(state, &Url::parse(server).unwrap(), client)
     }
 
-    fn entry(server: &str) -> Entry {
-        Entry {
+    fn entry(server: &str) -> StoredLogin {
+        StoredLogin {
             server: server.to_owned(),
             resource: server.to_owned(),
             issuer: None,
             token_endpoint: "https://a.example/token".to_owned(),
             revocation_endpoint: None,
-            client: Client { id: "us".to_owned(), secret: None, proof: Proof::Nothing },
+            client: OAuthClient {
+                id: "us".to_owned(),
+                secret: None,
+                proof: ClientAuthMethod::Nothing,
+            },
             scopes: Vec::new(),
             wanted_scopes: Vec::new(),
             tokens: Some(Tokens { access: Token::new("secret"), refresh: None, life: None }),
@@ -247,7 +251,7 @@ mod tests {
     #[tokio::test]
     async fn a_login_is_for_one_address_and_client() {
         let state = tempfile::tempdir().unwrap();
-        let here = slot(state.path(), "https://a.example/mcp", None);
+        let here = login_file(state.path(), "https://a.example/mcp", None);
         here.lock().await.unwrap().write(&entry("https://a.example/mcp")).unwrap();
         let others = [
             ("https://a.example/mcp2", None),
@@ -258,7 +262,7 @@ mod tests {
         ];
         assert!(here.read().unwrap().is_some());
         for (server, client) in others {
-            let other = slot(state.path(), server, client);
+            let other = login_file(state.path(), server, client);
             assert!(other.read().unwrap().is_none(), "{server}");
             // Not even if the file is put in its place.
             fs::copy(&here.file, &other.file).unwrap();
@@ -269,50 +273,50 @@ mod tests {
     #[tokio::test]
     async fn a_login_that_is_changed_is_changed_by_one() {
         let state = tempfile::tempdir().unwrap();
-        let slot = slot(state.path(), "https://a.example/", None);
-        assert_eq!(slot.stamp(), None);
-        let held = slot.lock().await.unwrap();
-        let waiting = tokio::time::timeout(PAUSE * 4, slot.lock()).await;
+        let login_file = login_file(state.path(), "https://a.example/", None);
+        assert_eq!(login_file.stamp(), None);
+        let locked = login_file.lock().await.unwrap();
+        let waiting = tokio::time::timeout(LOCK_POLL_INTERVAL * 4, login_file.lock()).await;
         assert!(waiting.is_err(), "two hold it");
-        held.write(&entry("https://a.example/")).unwrap();
-        drop(held);
-        let held = slot.lock().await.unwrap();
-        let before = slot.stamp();
-        held.write(&entry("https://a.example/")).unwrap();
-        assert_ne!(slot.stamp(), before);
-        held.remove().unwrap();
-        held.remove().unwrap();
-        assert_eq!(slot.stamp(), None);
+        locked.write(&entry("https://a.example/")).unwrap();
+        drop(locked);
+        let locked = login_file.lock().await.unwrap();
+        let before = login_file.stamp();
+        locked.write(&entry("https://a.example/")).unwrap();
+        assert_ne!(login_file.stamp(), before);
+        locked.remove().unwrap();
+        locked.remove().unwrap();
+        assert_eq!(login_file.stamp(), None);
     }
 
     #[tokio::test]
     async fn a_login_that_another_user_could_have_made_is_left_alone() {
         let state = tempfile::tempdir().unwrap();
-        let slot = slot(state.path(), "https://a.example/", None);
-        slot.lock().await.unwrap().write(&entry("https://a.example/")).unwrap();
-        let folder = slot.folder().to_owned();
+        let login_file = login_file(state.path(), "https://a.example/", None);
+        login_file.lock().await.unwrap().write(&entry("https://a.example/")).unwrap();
+        let folder = login_file.folder().to_owned();
         let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
         let open = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
-        for (path, opened) in [(&folder, 0o777), (&slot.file, 0o622)] {
+        for (path, opened) in [(&folder, 0o777), (&login_file.file, 0o622)] {
             let before = mode(path);
             open(path, opened).unwrap();
-            let error = slot.read().unwrap_err().to_string();
+            let error = login_file.read().unwrap_err().to_string();
             assert!(error.contains("other users can write to"), "{error}");
             assert_eq!(mode(path), opened, "it was changed");
             open(path, before).unwrap();
         }
-        assert!(slot.read().unwrap().is_some());
+        assert!(login_file.read().unwrap().is_some());
         // Only root can give files away.
         if folder.metadata().unwrap().uid() != 0 {
             return;
         }
-        for path in [&folder, &slot.file] {
+        for path in [&folder, &login_file.file] {
             std::os::unix::fs::chown(path, Some(65534), None).unwrap();
-            let error = slot.read().unwrap_err().to_string();
+            let error = login_file.read().unwrap_err().to_string();
             assert!(error.contains("belongs to another user (uid 65534)"), "{error}");
             if path == &folder {
                 open(path, 0o755).unwrap();
-                assert!(slot.lock().await.is_err());
+                assert!(login_file.lock().await.is_err());
                 assert_eq!(mode(path), 0o755, "it was changed");
             }
             std::os::unix::fs::chown(path, Some(0), None).unwrap();

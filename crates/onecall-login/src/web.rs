@@ -14,20 +14,20 @@ use crate::error::LoginError;
 use crate::http::{cause, client, shown_origin};
 
 /// The time limit of one request.
-const LIMIT: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The largest response that is read.
 const MAX_BODY: usize = 256 * 1024;
 
 /// How many redirects within the origin are followed for a document.
-const MAX_HOPS: usize = 3;
+const MAX_REDIRECTS: usize = 3;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
 /// Makes requests for the login to one server.
 #[derive(Clone, Debug)]
-pub(crate) struct Web {
+pub(crate) struct LoginHttpClient {
     /// Determines which addresses are safe.
     server: Url,
 }
@@ -36,32 +36,32 @@ pub(crate) struct Web {
 #[derive(Debug, Error)]
 pub(crate) enum WebError {
     #[error(transparent)]
-    NotSafe(#[from] LoginError),
+    UnsafeAddress(#[from] LoginError),
     #[error("{origin}: {cause}")]
-    NoExchange { origin: String, cause: String },
+    RequestFailed { origin: String, cause: String },
     #[error("{origin} redirects too often")]
-    TooManyRedirections { origin: String },
+    TooManyRedirects { origin: String },
     #[error("{origin} answered with more than {MAX_BODY} bytes")]
     TooLarge { origin: String },
-    #[error("no answer from {origin} within {LIMIT:?}")]
+    #[error("no answer from {origin} within {REQUEST_TIMEOUT:?}")]
     TimedOut { origin: String },
 }
 
 /// A response with any status.
-pub(crate) struct Answer {
+pub(crate) struct WebResponse {
     pub status: StatusCode,
     location: Option<Url>,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl WebResponse {
     /// Parses the body as JSON; `None` if it is invalid.
     pub fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
 }
 
-impl Web {
+impl LoginHttpClient {
     pub fn new(server: &Url) -> Self {
         Self { server: server.clone() }
     }
@@ -72,16 +72,16 @@ impl Web {
     }
 
     /// Fetches a document.
-    pub async fn get(&self, url: &Url) -> Result<Answer, WebError> {
+    pub async fn get(&self, url: &Url) -> Result<WebResponse, WebError> {
         let mut url = url.clone();
-        for _ in 0..=MAX_HOPS {
-            let answer = self.ask(&url, |client| client.get(url.clone())).await?;
+        for _ in 0..=MAX_REDIRECTS {
+            let answer = self.send(&url, |client| client.get(url.clone())).await?;
             match answer.location {
                 Some(next) if next.origin() == url.origin() => url = next,
                 _ => return Ok(answer),
             }
         }
-        Err(WebError::TooManyRedirections { origin: shown_origin(&url) })
+        Err(WebError::TooManyRedirects { origin: shown_origin(&url) })
     }
 
     /// Sends a form. Redirects are not followed, because the form contains secrets.
@@ -90,8 +90,8 @@ impl Web {
         url: &Url,
         fields: &[(&str, &str)],
         user: Option<(&str, &str)>,
-    ) -> Result<Answer, WebError> {
-        self.ask(url, |client| {
+    ) -> Result<WebResponse, WebError> {
+        self.send(url, |client| {
             let request = client.post(url.clone()).header(CONTENT_TYPE, FORM).body(form(fields));
             match user {
                 Some((name, password)) => {
@@ -106,17 +106,18 @@ impl Web {
     }
 
     /// Sends a JSON document.
-    pub async fn post_json(&self, url: &Url, body: String) -> Result<Answer, WebError> {
-        self.ask(url, |client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body)).await
+    pub async fn post_json(&self, url: &Url, body: String) -> Result<WebResponse, WebError> {
+        self.send(url, |client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body))
+            .await
     }
 
-    async fn ask(
+    async fn send(
         &self,
         url: &Url,
         request: impl FnOnce(&Client) -> RequestBuilder,
-    ) -> Result<Answer, WebError> {
+    ) -> Result<WebResponse, WebError> {
         let origin = shown_origin(url);
-        let failed = |error: reqwest::Error| WebError::NoExchange {
+        let failed = |error: reqwest::Error| WebError::RequestFailed {
             origin: origin.clone(),
             cause: cause(&error),
         };
@@ -128,7 +129,7 @@ impl Web {
             let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
             let location = location.filter(|_| response.status().is_redirection());
             let location = location.and_then(|location| url.join(location).ok());
-            let mut answer = Answer { status: response.status(), location, body: Vec::new() };
+            let mut answer = WebResponse { status: response.status(), location, body: Vec::new() };
             while let Some(chunk) = response.chunk().await.map_err(failed)? {
                 if answer.body.len() + chunk.len() > MAX_BODY {
                     return Err(WebError::TooLarge { origin: origin.clone() });
@@ -137,7 +138,7 @@ impl Web {
             }
             Ok(answer)
         };
-        let in_time = timeout(LIMIT, exchange).await;
+        let in_time = timeout(REQUEST_TIMEOUT, exchange).await;
         in_time.unwrap_or_else(|_| Err(WebError::TimedOut { origin: origin.clone() }))
     }
 }

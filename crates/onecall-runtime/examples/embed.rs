@@ -14,12 +14,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use onecall_core::{
-    Answer, BoxFuture, CallHandler, CallResult, CallableName, Detail, Limits, Program, Resolution,
-    ResolvedCall, Resolving, ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver,
-    ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, OutcomeDetail, Program, Resolution,
+    ResolutionFuture, ResolvedCall, RunLimits, ServerName, ToolAnnotations, ToolError, ToolName,
+    ToolResolver, ToolSpec, ToolValue,
 };
 use onecall_engine::{EngineSettings, Engines, run_if_zygote};
-use onecall_runtime::{Runtime, Silent, Transcript};
+use onecall_runtime::{NoopObserver, Runtime, Transcript};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
@@ -44,10 +44,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 #[tokio::main(flavor = "current_thread")]
 async fn run() -> Result<(), Box<dyn Error>> {
     let engines = Engines::new(EngineSettings::new(std::env::current_exe()?));
-    let runtime = Runtime::new(Arc::new(engines), Arc::new(Shop), Limits::default());
+    let runtime = Runtime::new(Arc::new(engines), Arc::new(Shop), RunLimits::default());
     // A whole outcome contains the value of the last expression, and every call with its answer.
-    let program = Program { detail: Detail::Whole, ..Program::new(PROGRAM) };
-    let outcome = runtime.run(&program, &Silent).await;
+    let program = Program { detail: OutcomeDetail::Whole, ..Program::new(PROGRAM) };
+    let outcome = runtime.run(&program, &NoopObserver).await;
     serde_json::to_writer_pretty(std::io::stdout(), &Transcript::new(&outcome, None))?;
     Ok(())
 }
@@ -56,13 +56,13 @@ async fn run() -> Result<(), Box<dyn Error>> {
 struct Shop;
 
 impl ToolResolver for Shop {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
         let (description, properties) = match name.as_str() {
             "find_orders" => ("Orders of a region", json!({ "region": { "type": "string" } })),
             "exchange_rate" => ("Euros for one", json!({ "currency": { "type": "string" } })),
-            _ => return Resolving::now(Resolution::unknown(Vec::new())),
+            _ => return ResolutionFuture::ready(Resolution::unknown(Vec::new())),
         };
-        Resolving::now(Resolution::Callable(Arc::new(ToolSpec {
+        ResolutionFuture::ready(Resolution::Callable(Arc::new(ToolSpec {
             callable: name.clone(),
             server: ServerName::new("shop"),
             tool: ToolName::new(name.as_str()),

@@ -1,7 +1,7 @@
 //! Captures the output of a program: the beginning of each stream up to the output limit, and the
 //! images and audio that the program displays. Later output is dropped.
 
-use onecall_core::{BoxFuture, Output, Shown, ShownKind};
+use onecall_core::{BoxFuture, Media, MediaKind, Output};
 use onecall_engine::ProgramOutput;
 use serde::Deserialize;
 
@@ -9,29 +9,29 @@ use crate::Observer;
 
 /// Bytes of base64 that one program may display. The worker enforces a limit of its own; this one
 /// holds even if the worker is compromised.
-const MAX_SHOWN: usize = 8 * 1024 * 1024;
+const MAX_DISPLAY_BYTES: usize = 8 * 1024 * 1024;
 
 /// Longest MIME type that is accepted for a displayed block.
 const LONGEST_MIME_TYPE: usize = 100;
 
 /// Both output streams of one program, each kept up to the limit, and the displayed blocks.
 pub(crate) struct Capture<'a> {
-    stdout: Kept,
-    stderr: Kept,
-    shown: Vec<Shown>,
+    stdout: LimitedBuffer,
+    stderr: LimitedBuffer,
+    media: Vec<Media>,
     remarks: Vec<String>,
     observer: &'a dyn Observer,
 }
 
 impl<'a> Capture<'a> {
     pub(crate) fn new(limit: usize, observer: &'a dyn Observer) -> Self {
-        let kept = || Kept { bytes: Vec::new(), limit, truncated: false };
-        Self { stdout: kept(), stderr: kept(), shown: Vec::new(), remarks: Vec::new(), observer }
+        let kept = || LimitedBuffer { bytes: Vec::new(), limit, truncated: false };
+        Self { stdout: kept(), stderr: kept(), media: Vec::new(), remarks: Vec::new(), observer }
     }
 
     /// The captured stdout and stderr, the displayed blocks, and remarks for the program's author.
-    pub(crate) fn finish(self) -> (Output, Output, Vec<Shown>, Vec<String>) {
-        (self.stdout.finish(), self.stderr.finish(), self.shown, self.remarks)
+    pub(crate) fn finish(self) -> (Output, Output, Vec<Media>, Vec<String>) {
+        (self.stdout.finish(), self.stderr.finish(), self.media, self.remarks)
     }
 }
 
@@ -51,10 +51,10 @@ struct Content {
 }
 
 /// Parses and validates a block that a worker sent; `None` if it is not acceptable.
-fn shown(block: &str) -> Option<Shown> {
+fn parse_block(block: &str) -> Option<Media> {
     let (kind, content) = match serde_json::from_str(block).ok()? {
-        Block::Image(content) => (ShownKind::Image, content),
-        Block::Audio(content) => (ShownKind::Audio, content),
+        Block::Image(content) => (MediaKind::Image, content),
+        Block::Audio(content) => (MediaKind::Audio, content),
     };
     let Content { data, mime_type } = content;
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
@@ -62,35 +62,35 @@ fn shown(block: &str) -> Option<Shown> {
     let fits = data.bytes().all(is_base64)
         && mime_type.bytes().all(is_plain)
         && mime_type.len() <= LONGEST_MIME_TYPE;
-    fits.then_some(Shown { kind, data, mime_type })
+    fits.then_some(Media { kind, data, mime_type })
 }
 
 impl ProgramOutput for Capture<'_> {
-    fn waits(&mut self, before: usize) {
-        self.observer.waits(before);
+    fn queued(&mut self, before: usize) {
+        self.observer.queued(before);
     }
 
-    fn has_room(&mut self) -> BoxFuture<'_, ()> {
+    fn wait_for_room(&mut self) -> BoxFuture<'_, ()> {
         self.observer.room_for_answer()
     }
 
     fn stdout(&mut self, bytes: &[u8]) {
         self.observer.stdout(bytes);
-        self.stdout.keep(bytes);
+        self.stdout.append(bytes);
     }
 
     fn stderr(&mut self, bytes: &[u8]) {
         self.observer.stderr(bytes);
-        self.stderr.keep(bytes);
+        self.stderr.append(bytes);
     }
 
     fn show(&mut self, block: &str) {
-        let taken: usize = self.shown.iter().map(|shown| shown.data.len()).sum();
-        if taken + block.len() <= MAX_SHOWN
-            && let Some(shown) = shown(block)
+        let taken: usize = self.media.iter().map(|media| media.data.len()).sum();
+        if taken + block.len() <= MAX_DISPLAY_BYTES
+            && let Some(media) = parse_block(block)
         {
-            self.observer.shown(&shown);
-            self.shown.push(shown);
+            self.observer.displayed(&media);
+            self.media.push(media);
         }
     }
 
@@ -99,14 +99,14 @@ impl ProgramOutput for Capture<'_> {
     }
 }
 
-struct Kept {
+struct LimitedBuffer {
     bytes: Vec<u8>,
     limit: usize,
     truncated: bool,
 }
 
-impl Kept {
-    fn keep(&mut self, bytes: &[u8]) {
+impl LimitedBuffer {
+    fn append(&mut self, bytes: &[u8]) {
         let room = self.limit.saturating_sub(self.bytes.len());
         let kept = bytes.get(..room).unwrap_or(bytes);
         self.bytes.extend_from_slice(kept);
@@ -145,7 +145,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::NoopObserver;
 
     #[test]
     fn only_images_and_recordings_are_shown() {
@@ -159,23 +159,23 @@ mod tests {
             r#"{"type":"image","data":"AAA="}"#,
             "no",
         ];
-        let mut capture = Capture::new(10, &Silent);
+        let mut capture = Capture::new(10, &NoopObserver);
         blocks.iter().for_each(|block| capture.show(block));
-        let kinds: Vec<_> = capture.finish().2.into_iter().map(|shown| shown.kind).collect();
-        assert_eq!(kinds, [ShownKind::Image, ShownKind::Audio]);
+        let kinds: Vec<_> = capture.finish().2.into_iter().map(|media| media.kind).collect();
+        assert_eq!(kinds, [MediaKind::Image, MediaKind::Audio]);
     }
 
     #[test]
     fn no_more_is_shown_than_a_client_can_take() {
-        let data = "A".repeat(MAX_SHOWN / 3);
+        let data = "A".repeat(MAX_DISPLAY_BYTES / 3);
         let block = format!(r#"{{"type":"image","data":"{data}","mimeType":"image/png"}}"#);
-        let mut capture = Capture::new(10, &Silent);
+        let mut capture = Capture::new(10, &NoopObserver);
         (0..5).for_each(|_| capture.show(&block));
         assert_eq!(capture.finish().2.len(), 2);
     }
 
     fn captured(limit: usize, pieces: &[&[u8]]) -> Output {
-        let mut capture = Capture::new(limit, &Silent);
+        let mut capture = Capture::new(limit, &NoopObserver);
         for piece in pieces {
             capture.stdout(piece);
         }

@@ -1,20 +1,20 @@
 //! One-line hints for programs that failed because they tried something that programs cannot do.
 //! The texts are fixed; the only text from servers in them are callable names.
 
-use onecall_core::{Denied, Language, ToolSpec};
-use onecall_engine::Offers;
+use onecall_core::{DeniedResource, Language, ToolSpec};
+use onecall_engine::EngineFeatures;
 
 use crate::directory::Directory;
 
 /// How many tools a hint names at most.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED_TOOLS: usize = 3;
 
 /// Characters of a tool's description that are searched.
 const LONGEST_DESCRIPTION: usize = 1_000;
 
 /// The words by which tools are recognised that can do what a program cannot. A tool matches if it
 /// has a word of each list.
-struct Signs {
+struct ToolKeywords {
     /// Words in the name or the description.
     purpose: &'static [&'static str],
     /// Words in the name; an empty list matches every name.
@@ -23,7 +23,7 @@ struct Signs {
     parameters: &'static [&'static str],
 }
 
-const WEB_PAGES: Signs = Signs {
+const WEB_PAGES: ToolKeywords = ToolKeywords {
     purpose: &[
         "browse", "browser", "crawl", "download", "fetch", "fetches", "http", "https", "navigate",
         "page", "pages", "scrape", "url", "urls", "web", "webpage", "website",
@@ -32,13 +32,13 @@ const WEB_PAGES: Signs = Signs {
     parameters: &["url", "urls", "uri", "link", "href"],
 };
 
-const FILES: Signs = Signs {
+const FILES: ToolKeywords = ToolKeywords {
     purpose: &["file", "files", "filesystem", "document", "documents"],
     verbs: &["cat", "get", "load", "open", "read", "view"],
     parameters: &["path", "paths", "file", "file_path", "filepath", "filename", "file_name"],
 };
 
-const COMMANDS: Signs = Signs {
+const COMMANDS: ToolKeywords = ToolKeywords {
     purpose: &["bash", "command", "commands", "shell", "terminal", "process"],
     verbs: &["bash", "command", "exec", "execute", "run", "shell", "spawn", "start", "terminal"],
     parameters: &["command", "cmd", "commands", "script"],
@@ -49,40 +49,42 @@ const ONLY_A_WORKSPACE: &str = "Programs see no files but those of a workspace, 
 
 /// The hint for a denied operation: what programs cannot do, and which tools can do it instead.
 pub(crate) fn hint(
-    denied: Denied,
+    denied: DeniedResource,
     language: Language,
-    offers: Offers,
+    features: EngineFeatures,
     directory: &dyn Directory,
 ) -> String {
     let no_files = format!("Programs in {} see no files", language.title());
     let (sentence, tools) = match denied {
-        Denied::Network => {
+        DeniedResource::Network => {
             ("Programs have no network", Some(("Tools that fetch web pages", WEB_PAGES)))
         }
-        Denied::Files => {
-            let sentence = if offers.files { ONLY_A_WORKSPACE } else { &no_files };
+        DeniedResource::Files => {
+            let sentence = if features.files { ONLY_A_WORKSPACE } else { &no_files };
             (sentence, Some(("Tools that read files", FILES)))
         }
-        Denied::Processes => {
+        DeniedResource::Processes => {
             ("Programs cannot start processes", Some(("Tools that run commands", COMMANDS)))
         }
-        Denied::Input => ("Programs have no input: write the values into the program", None),
+        DeniedResource::Input => {
+            ("Programs have no input: write the values into the program", None)
+        }
     };
-    let Some((label, signs)) = tools else { return sentence.to_owned() };
-    let known = directory.known();
-    let fits = known.iter().filter(|spec| signs.fit(spec));
-    let names: Vec<&str> = fits.map(|spec| spec.callable.as_str()).take(MOST_NAMED).collect();
+    let Some((label, keywords)) = tools else { return sentence.to_owned() };
+    let known = directory.known_tools();
+    let fits = known.iter().filter(|spec| keywords.matches(spec));
+    let names: Vec<&str> = fits.map(|spec| spec.callable.as_str()).take(MAX_NAMED_TOOLS).collect();
     if names.is_empty() {
         return sentence.to_owned();
     }
     format!("{sentence}. {label}: {}", names.join(", "))
 }
 
-impl Signs {
-    fn fit(&self, spec: &ToolSpec) -> bool {
+impl ToolKeywords {
+    fn matches(&self, spec: &ToolSpec) -> bool {
         let name = words(spec.tool.as_str());
-        let has = |words: &[String], signs: &[&str]| {
-            words.iter().any(|word| signs.contains(&word.as_str()))
+        let has = |words: &[String], keywords: &[&str]| {
+            words.iter().any(|word| keywords.contains(&word.as_str()))
         };
         let is_named = self.verbs.is_empty() || has(&name, self.verbs);
         is_named

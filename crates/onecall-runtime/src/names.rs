@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onecall_catalog::permits;
 use onecall_core::{
-    CallableName, Resolution, Resolving, ToolError, ToolPolicy, ToolResolver, ToolSpec,
+    CallableName, Resolution, ResolutionFuture, ToolError, ToolPolicy, ToolResolver, ToolSpec,
 };
 
-use crate::layers::function;
+use crate::layers::resource_function;
 
 /// How many names one run remembers; further ones are resolved each time.
 const MAX_REMEMBERED: usize = 1024;
@@ -56,7 +56,7 @@ impl PermittedTools {
     /// Whether programs may call the tool of this name. For a tool that is not known yet, policy
     /// decides by the name alone.
     fn permits_known(&self, name: &CallableName) -> bool {
-        match self.tools.resolve(name).known() {
+        match self.tools.resolve(name).if_ready() {
             Some(Resolution::Callable(spec)) => permits(&self.policy, &spec),
             _ => self.policy.permits(name.as_str()),
         }
@@ -64,9 +64,9 @@ impl PermittedTools {
 }
 
 impl ToolResolver for PermittedTools {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        match function(name.as_str()).filter(|_| self.has_functions) {
-            Some(spec) => Resolving::now(Resolution::Callable(Arc::clone(spec))),
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
+        match resource_function(name.as_str()).filter(|_| self.has_functions) {
+            Some(spec) => ResolutionFuture::ready(Resolution::Callable(Arc::clone(spec))),
             None => self.tools.resolve(name).map(|resolution| self.permitted(resolution)),
         }
     }
@@ -79,12 +79,12 @@ impl ToolResolver for PermittedTools {
 /// The names that one run has resolved.
 pub(crate) struct RunNames<'a> {
     resolver: &'a dyn ToolResolver,
-    remembered: Mutex<HashMap<CallableName, Handle>>,
+    remembered: Mutex<HashMap<CallableName, ResolvedTool>>,
 }
 
 /// The tool that a name was resolved to, valid while the revision stays the same.
 #[derive(Clone)]
-struct Handle {
+struct ResolvedTool {
     spec: Arc<ToolSpec>,
     revision: u64,
 }
@@ -110,30 +110,37 @@ impl<'a> RunNames<'a> {
         (resolution.target(name), revision)
     }
 
+    /// The tool that a call of this name reaches, if that is known without waiting.
+    pub(crate) fn known(&self, name: &CallableName) -> Option<Arc<ToolSpec>> {
+        let revision = self.resolver.revision();
+        self.recall(name, revision)
+            .or_else(|| self.resolver.resolve(name).if_ready()?.target(name).ok())
+    }
+
     fn recall(&self, name: &CallableName, revision: u64) -> Option<Arc<ToolSpec>> {
         let remembered = self.lock();
-        let handle = remembered.get(name).filter(|handle| handle.revision == revision)?;
-        Some(Arc::clone(&handle.spec))
+        let resolved = remembered.get(name).filter(|resolved| resolved.revision == revision)?;
+        Some(Arc::clone(&resolved.spec))
     }
 
     fn remember(&self, name: &CallableName, resolution: &Resolution, revision: u64) {
         let Resolution::Callable(spec) = resolution else { return };
         let mut remembered = self.lock();
         if remembered.len() < MAX_REMEMBERED || remembered.contains_key(name) {
-            remembered.insert(name.clone(), Handle { spec: Arc::clone(spec), revision });
+            remembered.insert(name.clone(), ResolvedTool { spec: Arc::clone(spec), revision });
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<CallableName, Handle>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<CallableName, ResolvedTool>> {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ToolResolver for RunNames<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
         let revision = self.resolver.revision();
         if let Some(spec) = self.recall(name, revision) {
-            return Resolving::now(Resolution::Callable(spec));
+            return ResolutionFuture::ready(Resolution::Callable(spec));
         }
         self.resolver.resolve(name).map(move |resolution| {
             self.remember(name, &resolution, revision);

@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallHandler, CallableName, LogEntry, NodeCall, ProgramHost,
-    ProgramQuestion, ResolvedCall, Resolving, RunContext, ToolCall, ToolError, ToolResolver,
+    AnswerForm, BoxFuture, CallHandler, CallableName, JournalCall, LogIndex, NodeCall, ProgramHost,
+    ProgramQuestion, ResolutionFuture, ResolvedCall, RunContext, ToolCall, ToolError, ToolResolver,
     ToolValue,
 };
 use serde_json::value::to_raw_value;
 
 use crate::directory::Directory;
-use crate::layers::{CacheControl, Discovery};
+use crate::journal::Journal;
+use crate::layers::{CacheFunctions, Discovery};
 use crate::names::RunNames;
 
 /// The host of one program.
@@ -20,17 +21,29 @@ pub(crate) struct ProgramCalls<'a> {
     pub(crate) names: &'a RunNames<'a>,
     pub(crate) layers: &'a dyn CallHandler,
     pub(crate) directory: &'a dyn Directory,
-    pub(crate) cache: CacheControl<'a>,
+    pub(crate) cache: CacheFunctions<'a>,
+    /// The journal of the run, if it has one.
+    pub(crate) journal: Option<&'a Journal>,
 }
 
 impl ProgramCalls<'_> {
     async fn answer(&self, call: ToolCall) -> Result<ToolValue, ToolError> {
         let (tool, revision) = self.names.target(&call.name).await;
-        let ToolCall { id, name, arguments, freshness } = call;
+        let ToolCall { id, name, arguments, freshness, site } = call;
         let (form, run) = (AnswerForm::Value, Arc::clone(&self.run));
-        let log_entry = LogEntry::default();
-        let call =
-            ResolvedCall { id, name, tool, revision, arguments, form, freshness, run, log_entry };
+        let log_index = LogIndex::default();
+        let call = ResolvedCall {
+            id,
+            name,
+            tool,
+            revision,
+            arguments,
+            form,
+            freshness,
+            site,
+            run,
+            log_index,
+        };
         self.layers.call(call).await.map(|answer| answer.value)
     }
 
@@ -46,7 +59,7 @@ impl ProgramCalls<'_> {
             }
             ProgramQuestion::Server { name } => tools.server(&name).await,
             ProgramQuestion::CacheClear { pattern } => self.cache.clear(&pattern).await?,
-            ProgramQuestion::CacheForget { text } => self.cache.forget(&text).await?,
+            ProgramQuestion::CacheForget { text } => self.cache.clear_containing(&text).await?,
             ProgramQuestion::CacheStats {} => self.cache.stats().await?,
         };
         // Serializing a value that is in memory cannot fail.
@@ -55,11 +68,21 @@ impl ProgramCalls<'_> {
 }
 
 impl ProgramHost for ProgramCalls<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
         self.names.resolve(name)
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        if let Some(journal) = self.journal {
+            // The order of events in the journal is that of the program.
+            journal.called(JournalCall {
+                id: call.id,
+                name: call.name.clone(),
+                site: call.site.clone(),
+                arguments: call.arguments.get().to_owned(),
+                definition: self.names.known(&call.name).map(|spec| journal.definition(&spec)),
+            });
+        }
         Box::pin(self.answer(call))
     }
 
@@ -67,8 +90,19 @@ impl ProgramHost for ProgramCalls<'_> {
         Box::pin(std::future::ready(Err(no_plan())))
     }
 
-    fn ask(&self, question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        Box::pin(self.answer_question(question))
+    fn ask(
+        &self,
+        id: u64,
+        question: ProgramQuestion,
+    ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        match self.journal {
+            Some(journal) => {
+                journal.asked(id, &question);
+                let answer = self.answer_question(question);
+                Box::pin(journal.answer_question(id, answer))
+            }
+            None => Box::pin(self.answer_question(question)),
+        }
     }
 }
 

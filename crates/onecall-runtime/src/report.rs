@@ -1,12 +1,12 @@
 //! Formats an outcome as the text that `execute_program` answers with. Its form is a contract.
 
-use onecall_core::{CallRecord, Calls, Outcome, Output, TextSizes, Tokens};
+use onecall_core::{CallRecord, CallSummary, Outcome, Output, TextSizes, TokenUsage};
 
 /// Marks output that was cut.
-pub(crate) const TRUNCATED: &str = "\n... (truncated)";
+pub(crate) const TRUNCATION_MARK: &str = "\n... (truncated)";
 
 /// How many calls are named at the beginning and at the end of a long list.
-const NAMED: usize = 10;
+const LISTED_AT_EACH_END: usize = 10;
 
 /// The answer for the client that requested the program.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn report(outcome: &Outcome) -> String {
 
 /// One line about the tokens that a run saved. They are estimated from sizes, and the line says so.
 fn savings(sizes: TextSizes) -> String {
-    let Tokens { direct, onecall, .. } = sizes.tokens();
+    let TokenUsage { direct, onecall, .. } = sizes.tokens();
     let share = match direct.saturating_sub(onecall).saturating_mul(100).checked_div(direct) {
         Some(share) if share > 0 => format!(", {share}% fewer"),
         _ => String::new(),
@@ -46,7 +46,7 @@ fn savings(sizes: TextSizes) -> String {
 
 fn success(outcome: &Outcome) -> String {
     let mut text = "[Script executed successfully]\n".to_owned();
-    match outcome.stdout == Output::default() && outcome.shown.is_empty() {
+    match outcome.stdout == Output::default() && outcome.media.is_empty() {
         true => text.push_str("(no output)"),
         false => push_output(&mut text, &outcome.stdout),
     }
@@ -56,7 +56,7 @@ fn success(outcome: &Outcome) -> String {
 fn push_output(text: &mut String, output: &Output) {
     text.push_str(&output.text);
     if output.truncated {
-        text.push_str(TRUNCATED);
+        text.push_str(TRUNCATION_MARK);
     }
 }
 
@@ -68,28 +68,29 @@ fn push_line(text: &mut String, line: &str) {
 }
 
 /// Lists the calls that may have changed something, so that the agent does not repeat them.
-fn push_effects(text: &mut String, calls: &Calls) {
+fn push_effects(text: &mut String, calls: &CallSummary) {
     let reached = |call: &&CallRecord| call.end.as_ref().is_none_or(|end| end.sent);
-    let effects: Vec<_> = calls.records.iter().filter(reached).filter(|it| !it.harmless).collect();
+    let effects: Vec<_> =
+        calls.records.iter().filter(reached).filter(|it| !it.is_read_only).collect();
     if effects.is_empty() {
         return;
     }
     push_line(text, "[Tool calls that may have had effects]");
     let mut lines = Vec::<(String, usize)>::new();
-    for line in effects.into_iter().map(shown) {
+    for line in effects.into_iter().map(describe_call) {
         match lines.last_mut() {
             Some((last, times)) if *last == line => *times += 1,
             _ => lines.push((line, 1)),
         }
     }
-    let hidden = lines.len().saturating_sub(2 * NAMED);
+    let hidden = lines.len().saturating_sub(2 * LISTED_AT_EACH_END);
     for (position, (line, times)) in lines.iter().enumerate() {
-        if position < NAMED || position >= NAMED + hidden {
+        if position < LISTED_AT_EACH_END || position >= LISTED_AT_EACH_END + hidden {
             push_line(text, line);
             if *times > 1 {
                 text.push_str(&format!(", {times} times"));
             }
-        } else if position == NAMED {
+        } else if position == LISTED_AT_EACH_END {
             push_line(text, &format!("... and {hidden} more"));
         }
     }
@@ -98,8 +99,8 @@ fn push_effects(text: &mut String, calls: &Calls) {
     }
 }
 
-fn shown(call: &CallRecord) -> String {
-    let cut = if call.is_whole { "" } else { "…" };
+fn describe_call(call: &CallRecord) -> String {
+    let cut = if call.has_all_arguments { "" } else { "…" };
     let end = match &call.end {
         None => ": cut off",
         Some(end) if end.has_failed() => ": failed",
@@ -112,7 +113,7 @@ fn shown(call: &CallRecord) -> String {
 mod tests {
     use std::time::Duration;
 
-    use onecall_core::{CallEnd, CallableName, ErrorSummary, Failure, Observation};
+    use onecall_core::{CallEnd, CallableName, ErrorSummary, Failure, RecordedResult};
 
     use super::*;
 
@@ -121,7 +122,7 @@ mod tests {
         Outcome {
             result,
             stdout: Output { text: stdout.to_owned(), truncated: false },
-            calls: Calls { completed, ..Calls::default() },
+            calls: CallSummary { completed, ..CallSummary::default() },
             ..Outcome::not_started(failure, Duration::ZERO)
         }
     }
@@ -131,16 +132,20 @@ mod tests {
         Err(Failure::Raised { traceback: "ValueError: no".to_owned(), error })
     }
 
-    fn call(number: u64, harmless: bool, answer: Option<Observation>) -> CallRecord {
+    fn call(number: u64, is_read_only: bool, answer: Option<RecordedResult>) -> CallRecord {
         CallRecord {
             id: number,
             name: CallableName::new("mcp__crm__add"),
             arguments: format!(r#"{{"n":{number}}}"#),
-            is_whole: true,
-            harmless,
+            has_all_arguments: true,
+            is_read_only,
             started: Duration::ZERO,
             cached: false,
-            end: answer.map(|answer| CallEnd { duration: Duration::ZERO, answer, sent: true }),
+            end: answer.map(|answer| CallEnd {
+                duration: Duration::ZERO,
+                result: answer,
+                sent: true,
+            }),
         }
     }
 
@@ -193,11 +198,11 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_calls_that_cannot_be_taken_back() {
-        let completed = || Some(Observation::NotKept);
+        let completed = || Some(RecordedResult::NotKept);
         let mut outcome = outcome(raised(), "", 2);
         let mut long = call(4, false, completed());
-        long.is_whole = false;
-        let refused = Some(Observation::Failed("no".to_owned()));
+        long.has_all_arguments = false;
+        let refused = Some(RecordedResult::Failed("no".to_owned()));
         let mut never_sent = call(6, false, refused.clone());
         never_sent.end.as_mut().unwrap().sent = false;
         outcome.calls.records = vec![
@@ -221,7 +226,7 @@ mod tests {
     fn a_long_list_of_calls_keeps_its_ends() {
         let mut outcome = outcome(raised(), "", 25);
         outcome.calls.records =
-            (0..25).map(|number| call(number, false, Some(Observation::NotKept))).collect();
+            (0..25).map(|number| call(number, false, Some(RecordedResult::NotKept))).collect();
         outcome.calls.unrecorded = 7;
         let text = report(&outcome);
         let lines: Vec<_> = text.lines().skip(3).collect();

@@ -8,19 +8,20 @@ use std::sync::Arc;
 
 use onecall_catalog::{ParsedProgram, ToolUse};
 use onecall_core::{
-    CallableName, ErrorSummary, Failure, Program, Resolution, ToolResolver, ToolSpec,
+    AskRule, CallableName, ErrorSummary, Failure, Program, Resolution, ToolResolver, ToolSpec,
 };
 
-use crate::directory::{Attribute, Directory, Found};
+use crate::approval::Approvals;
+use crate::directory::{AttributeLookup, Directory, NameLookup};
 
 /// The prefix of callable names.
-const CALLABLE: &str = "mcp__";
+const CALLABLE_PREFIX: &str = "mcp__";
 
 /// A program that contains none of these texts calls no tool.
-const SIGNS_OF_TOOLS: [&str; 2] = [CALLABLE, "tools"];
+const TOOL_MARKERS: [&str; 2] = [CALLABLE_PREFIX, "tools"];
 
 /// Added to a refusal, so that the agent knows it can safely run a corrected program.
-const UNTOUCHED: &str = "[Nothing was executed]";
+const NOT_EXECUTED: &str = "[Nothing was executed]";
 
 /// A dry run: what a program may call.
 #[derive(Debug)]
@@ -37,12 +38,14 @@ struct ToolPreview {
     spec: Option<Arc<ToolSpec>>,
     lines: Vec<usize>,
     /// The upper bound for the number of calls; `None` if there is none.
-    most: Option<usize>,
+    max_calls: Option<usize>,
+    /// The rule by which its calls need an approval, if they do.
+    asks: Option<AskRule>,
 }
 
 /// The program with its source normalised to the form that is checked and run, and the parsed
 /// source. It is parsed once for all checks.
-pub(crate) fn parsed(program: &Program) -> (Cow<'_, Program>, ParsedProgram<'_>) {
+pub(crate) fn parse(program: &Program) -> (Cow<'_, Program>, ParsedProgram<'_>) {
     let parsed = ParsedProgram::of_text(&program.code, program.language);
     let program = match parsed.changed_source() {
         None => Cow::Borrowed(program),
@@ -59,21 +62,21 @@ pub(crate) async fn refusal(
     names: &dyn ToolResolver,
     directory: &dyn Directory,
 ) -> Option<Failure> {
-    if !SIGNS_OF_TOOLS.iter().any(|sign| program.code.contains(sign)) {
+    if !TOOL_MARKERS.iter().any(|marker| program.code.contains(marker)) {
         return None;
     }
     // An earlier program of the session may have assigned another value to `tools`.
-    let is_known = |name: &String| name.starts_with(CALLABLE) || program.session.is_none();
+    let is_known = |name: &String| name.starts_with(CALLABLE_PREFIX) || program.session.is_none();
     let to_check: Vec<String> = parsed.names_to_check().into_iter().filter(is_known).collect();
-    if to_check.is_empty() || was_right(parsed, &to_check, directory).await {
+    if to_check.is_empty() || is_valid_for_last_known(parsed, &to_check, directory).await {
         return None;
     }
-    let mut meanings = HashMap::new();
+    let mut resolutions = HashMap::new();
     for name in to_check {
-        let meaning = meaning(&name, names, directory).await;
-        meanings.insert(name, meaning);
+        let resolution = resolve_name(&name, names, directory).await;
+        resolutions.insert(name, resolution);
     }
-    let findings = parsed.findings(&|name: &str| meanings.get(name).cloned().flatten());
+    let findings = parsed.findings(&|name: &str| resolutions.get(name).cloned().flatten());
     let first = findings.first()?;
     let error = ErrorSummary {
         kind: first.kind.to_owned(),
@@ -82,37 +85,37 @@ pub(crate) async fn refusal(
         ..ErrorSummary::default()
     };
     let text: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    Some(Failure::Refused { text: format!("{UNTOUCHED}\n{}", text.join("\n")), error })
+    Some(Failure::Refused { text: format!("{NOT_EXECUTED}\n{}", text.join("\n")), error })
 }
 
 /// Whether the program is correct by the tool definitions that were last seen. If not, the current
 /// definitions decide, and their servers have to be waited for.
-async fn was_right(
+async fn is_valid_for_last_known(
     parsed: &ParsedProgram<'_>,
     names: &[String],
     directory: &dyn Directory,
 ) -> bool {
-    let Some(seen) = directory.seen(names).await else { return false };
-    let meaning = |name: &str| seen.get(name).cloned().map(Resolution::Callable);
-    parsed.findings(&meaning).is_empty()
+    let Some(seen) = directory.last_known_specs(names).await else { return false };
+    let resolution = |name: &str| seen.get(name).cloned().map(Resolution::Callable);
+    parsed.findings(&resolution).is_empty()
 }
 
-async fn meaning(
+async fn resolve_name(
     name: &str,
     names: &dyn ToolResolver,
     directory: &dyn Directory,
 ) -> Option<Resolution> {
-    if name.starts_with(CALLABLE) {
+    if name.starts_with(CALLABLE_PREFIX) {
         return Some(names.resolve(&CallableName::new(name)).await);
     }
     // What follows `tools.` may be the tool's own name on its server.
-    match Attribute::find(name, directory).await.found {
-        Found::Tool(spec) => Some(Resolution::Callable(spec)),
-        Found::Blocked => Some(Resolution::Blocked),
+    match AttributeLookup::find(name, directory).await.found {
+        NameLookup::Tool(spec) => Some(Resolution::Callable(spec)),
+        NameLookup::Blocked => Some(Resolution::Blocked),
         // The call itself reports why a tool is in quarantine.
-        Found::Ambiguous(_) | Found::Quarantined(_) => None,
+        NameLookup::Ambiguous(_) | NameLookup::Quarantined(_) => None,
         // The name may belong to a function that is not a tool of a server.
-        Found::Unknown(nearest) => match names.resolve(&CallableName::new(name)).await {
+        NameLookup::Unknown(nearest) => match names.resolve(&CallableName::new(name)).await {
             Resolution::Unknown { .. } => Some(Resolution::unknown(nearest)),
             known => Some(known),
         },
@@ -131,6 +134,7 @@ impl Preview {
         parsed: &ParsedProgram<'_>,
         names: &dyn ToolResolver,
         directory: &dyn Directory,
+        approvals: Option<&Approvals>,
     ) -> Self {
         let Some(uses) = parsed.tool_uses() else {
             let refusal = parsed.findings(&|_: &str| None).first().map(|finding| {
@@ -143,16 +147,21 @@ impl Preview {
         };
         let mut tools = BTreeMap::<String, ToolPreview>::new();
         for ToolUse { name, line, in_loop, in_function } in uses.named {
-            let (name, spec) = match meaning(&name, names, directory).await {
+            let (name, spec) = match resolve_name(&name, names, directory).await {
                 Some(Resolution::Callable(spec) | Resolution::Unavailable { spec, .. }) => {
                     (spec.callable.to_string(), Some(spec))
                 }
                 _ => (name, None),
             };
-            let tool =
-                tools.entry(name).or_insert(ToolPreview { spec, lines: Vec::new(), most: Some(0) });
+            let asks = approvals.zip(spec.as_deref()).and_then(|(it, spec)| it.rule(spec));
+            let tool = tools.entry(name).or_insert(ToolPreview {
+                spec,
+                asks,
+                lines: Vec::new(),
+                max_calls: Some(0),
+            });
             let knowable = !in_loop && !in_function;
-            tool.most = tool.most.filter(|_| knowable).map(|most| most + 1);
+            tool.max_calls = tool.max_calls.filter(|_| knowable).map(|max_calls| max_calls + 1);
             if !tool.lines.contains(&line) {
                 tool.lines.push(line);
             }
@@ -186,9 +195,9 @@ impl fmt::Display for Preview {
 impl fmt::Display for ToolPreview {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let effects = self.spec.as_deref().map_or("cannot be called", effects);
-        let times = match self.most {
+        let times = match self.max_calls {
             Some(1) => "at most once".to_owned(),
-            Some(most) => format!("at most {most} times"),
+            Some(max_calls) => format!("at most {max_calls} times"),
             None => "any number of times".to_owned(),
         };
         let mut lines = String::new();
@@ -196,7 +205,11 @@ impl fmt::Display for ToolPreview {
             write!(lines, "{}{line}", if position == 0 { "" } else { ", " })?;
         }
         let noun = if self.lines.len() == 1 { "line" } else { "lines" };
-        write!(f, "{effects}; {times}, {noun} {lines}")
+        write!(f, "{effects}; {times}, {noun} {lines}")?;
+        match &self.asks {
+            Some(rule) => write!(f, "; asks a person first ({})", rule.name()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -27,12 +27,12 @@ const MAX_REMEMBERED: usize = 1000;
 
 /// What identifies a session.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
+enum SessionIdentity {
     Name(ClientId, String),
     Handle(SessionHandle),
 }
 
-impl Key {
+impl SessionIdentity {
     /// The session's name or handle, for messages to the client.
     fn as_str(&self) -> &str {
         match self {
@@ -44,28 +44,28 @@ impl Key {
 
 /// What happens if the requested session does not exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Absent {
-    Begins,
-    IsUnknown,
+enum IfMissing {
+    Create,
+    Fail,
 }
 
 /// All sessions of a gateway.
 pub struct Sessions {
     limits: SessionLimits,
-    state: Arc<Mutex<State>>,
+    table: Arc<Mutex<SessionTable>>,
 }
 
 #[derive(Default)]
-struct State {
-    open: HashMap<Key, Open>,
-    /// Why sessions have ended, until their clients have been told.
-    ended: HashMap<Key, String>,
+struct SessionTable {
+    open: HashMap<SessionIdentity, OpenSession>,
+    /// Why sessions have ended, until the next program that names them gets this as an error.
+    ended: HashMap<SessionIdentity, String>,
 }
 
-struct Open {
+struct OpenSession {
     session: Arc<tokio::sync::Mutex<Session>>,
     /// How many programs have run in it.
-    used: u64,
+    run_count: u64,
     last_used: Instant,
 }
 
@@ -73,16 +73,16 @@ impl Sessions {
     /// Creates an empty set of sessions with these limits.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
-        Self { limits, state: Arc::default() }
+        Self { limits, table: Arc::default() }
     }
 
-    /// Waits until no other program runs in the session, and enters it. A session that does not
+    /// Waits until no other program runs in the session, and leases it. A session that does not
     /// exist is created, unless it is requested by a handle.
-    pub(crate) async fn enter(&self, request: &SessionRequest) -> Result<Visit, Failure> {
-        let (key, absent, new) = match &request.session {
+    pub(crate) async fn acquire(&self, request: &SessionRequest) -> Result<SessionLease, Failure> {
+        let (key, if_missing, created) = match &request.session {
             SessionKey::Named { client, name } => {
                 check_name(name)?;
-                (Key::Name(*client, name.clone()), Absent::Begins, None)
+                (SessionIdentity::Name(*client, name.clone()), IfMissing::Create, None)
             }
             SessionKey::New { name } => {
                 check_name(name)?;
@@ -90,38 +90,38 @@ impl Sessions {
                     let message = format!("cannot make a handle for a session: {error}");
                     Failure::refused("OSError", message)
                 })?;
-                (Key::Handle(handle.clone()), Absent::Begins, Some(handle))
+                (SessionIdentity::Handle(handle.clone()), IfMissing::Create, Some(handle))
             }
             SessionKey::Handle(handle) => {
                 check_name(handle.as_str())?;
-                (Key::Handle(handle.clone()), Absent::IsUnknown, None)
+                (SessionIdentity::Handle(handle.clone()), IfMissing::Fail, None)
             }
         };
         loop {
-            let session = self.open(&key, absent, request.reset)?;
-            let mut held = Arc::clone(&session).lock_owned().await;
-            let mut state = lock(&self.state);
+            let session = self.find_or_create(&key, if_missing, request.reset)?;
+            let mut guard = Arc::clone(&session).lock_owned().await;
+            let mut table = lock(&self.table);
             // The session may have ended while this program waited for it.
-            let open = state.open.get_mut(&key).filter(|open| Arc::ptr_eq(&open.session, &session));
+            let open = table.open.get_mut(&key).filter(|open| Arc::ptr_eq(&open.session, &session));
             let Some(open) = open else { continue };
-            open.used += 1;
+            open.run_count += 1;
             if request.reset {
-                *held = Session::default();
+                *guard = Session::default();
             }
-            let (state, idle) = (Arc::clone(&self.state), self.limits.idle);
-            return Ok(Visit { key, new, held: Some(held), state, idle });
+            let (table, idle) = (Arc::clone(&self.table), self.limits.idle);
+            return Ok(SessionLease { key, created, guard: Some(guard), table, idle });
         }
     }
 
-    fn open(
+    fn find_or_create(
         &self,
-        key: &Key,
-        absent: Absent,
+        key: &SessionIdentity,
+        if_missing: IfMissing,
         reset: bool,
     ) -> Result<Arc<tokio::sync::Mutex<Session>>, Failure> {
-        let mut state = lock(&self.state);
-        state.note_ended();
-        let ended = state.ended.remove(key).filter(|_| !reset);
+        let mut table = lock(&self.table);
+        table.note_ended();
+        let ended = table.ended.remove(key).filter(|_| !reset);
         if let Some(why) = ended {
             let message = format!(
                 "session '{}' has ended: {why}. Its variables are gone and nothing was executed; \
@@ -130,10 +130,10 @@ impl Sessions {
             );
             return Err(Failure::refused("SessionEnded", message));
         }
-        if let Some(open) = state.open.get(key) {
+        if let Some(open) = table.open.get(key) {
             return Ok(Arc::clone(&open.session));
         }
-        if absent == Absent::IsUnknown {
+        if if_missing == IfMissing::Fail {
             let message = format!(
                 "there is no session with the handle '{}': it has ended, or there never was one. \
                  Nothing was executed; give a name in its place to begin a new session",
@@ -141,127 +141,129 @@ impl Sessions {
             );
             return Err(Failure::refused("SessionUnknown", message));
         }
-        if state.open.len() >= self.limits.max && !state.make_place() {
-            return Err(state.full(key));
+        if table.open.len() >= self.limits.max && !table.evict_idle_session() {
+            return Err(table.limit_error(key));
         }
-        let open = Open { session: Arc::default(), used: 0, last_used: Instant::now() };
+        let open = OpenSession { session: Arc::default(), run_count: 0, last_used: Instant::now() };
         let session = Arc::clone(&open.session);
-        state.open.insert(key.clone(), open);
+        table.open.insert(key.clone(), open);
         Ok(session)
     }
 }
 
-/// A program's lease on a session. If it is dropped without [`Self::leave`], the session ends.
-pub(crate) struct Visit {
-    key: Key,
+/// A program's lease on a session. If it is dropped without [`Self::release`], the session ends.
+pub(crate) struct SessionLease {
+    key: SessionIdentity,
     /// The handle of a session that begins with this program.
-    new: Option<SessionHandle>,
-    held: Option<OwnedMutexGuard<Session>>,
-    state: Arc<Mutex<State>>,
+    created: Option<SessionHandle>,
+    guard: Option<OwnedMutexGuard<Session>>,
+    table: Arc<Mutex<SessionTable>>,
     idle: Duration,
 }
 
-/// What has become of a session after its program has ended.
-pub(crate) enum Departure {
+/// Whether a session goes on after its program has ended.
+pub(crate) enum SessionStatus {
     /// The session goes on. For one that has just begun, `handle` continues it, if it has a handle.
-    Lives { handle: Option<SessionHandle> },
+    Alive { handle: Option<SessionHandle> },
     /// The session has ended with its program; `remark` says so to the client.
     Ended { remark: String },
 }
 
-impl Visit {
+impl SessionLease {
     /// The session, as long as the lease is held.
     pub(crate) fn session(&mut self) -> Option<&mut Session> {
-        self.held.as_deref_mut()
+        self.guard.as_deref_mut()
     }
 
     /// Gives the lease back.
-    pub(crate) fn leave(mut self) -> Departure {
+    pub(crate) fn release(mut self) -> SessionStatus {
         // The lock is held until the end of this function: no other program may enter before it is
         // known whether the session lives.
-        let session = self.held.take();
+        let session = self.guard.take();
         if !session.as_ref().is_some_and(|session| session.is_alive()) {
-            lock(&self.state).open.remove(&self.key);
-            let which = match &self.new {
+            lock(&self.table).open.remove(&self.key);
+            let which = match &self.created {
                 Some(_) => "The session".to_owned(),
                 None => format!("Session '{}'", self.key.as_str()),
             };
-            return Departure::Ended {
+            return SessionStatus::Ended {
                 remark: format!("{which} has ended: its variables are gone"),
             };
         }
         self.end_when_idle();
-        Departure::Lives { handle: self.new.take() }
+        SessionStatus::Alive { handle: self.created.take() }
     }
 
     fn end_when_idle(&self) {
-        let used = |state: &State, key: &Key| state.open.get(key).map(|open| open.used);
-        let (key, state, idle) = (self.key.clone(), Arc::downgrade(&self.state), self.idle);
+        let run_count = |table: &SessionTable, key: &SessionIdentity| {
+            table.open.get(key).map(|open| open.run_count)
+        };
+        let (key, table, idle) = (self.key.clone(), Arc::downgrade(&self.table), self.idle);
         let before = {
-            let mut state = lock(&self.state);
-            if let Some(open) = state.open.get_mut(&key) {
+            let mut table = lock(&self.table);
+            if let Some(open) = table.open.get_mut(&key) {
                 open.last_used = Instant::now();
             }
-            used(&state, &key)
+            run_count(&table, &key)
         };
         tokio::spawn(async move {
             tokio::time::sleep(idle).await;
-            let Some(state) = state.upgrade() else { return };
-            let mut state = lock(&state);
-            state.note_ended();
-            if used(&state, &key) == before {
+            let Some(table) = table.upgrade() else { return };
+            let mut table = lock(&table);
+            table.note_ended();
+            if run_count(&table, &key) == before {
                 let why = format!("it was not used for {}", in_words(idle));
-                state.end(key, why);
+                table.end(key, why);
             }
         });
     }
 }
 
-impl Drop for Visit {
+impl Drop for SessionLease {
     fn drop(&mut self) {
-        if self.held.is_some() {
+        if self.guard.is_some() {
             let key = self.key.clone();
-            lock(&self.state).end(key, "its last program was cancelled".to_owned());
+            lock(&self.table).end(key, "its last program was cancelled".to_owned());
         }
     }
 }
 
-impl State {
+impl SessionTable {
     /// Notes the sessions that the engine has ended because another program needed their memory.
     fn note_ended(&mut self) {
-        let was_ended = |open: &Open| open.session.try_lock().is_ok_and(|it| it.was_ended());
+        let was_ended =
+            |open: &OpenSession| open.session.try_lock().is_ok_and(|it| it.was_evicted());
         let ended = self.open.iter().filter(|(_, open)| was_ended(open));
-        let ended: Vec<Key> = ended.map(|(key, _)| key.clone()).collect();
+        let ended: Vec<SessionIdentity> = ended.map(|(key, _)| key.clone()).collect();
         for key in ended {
             self.end(key, MEMORY_NEEDED.to_owned());
         }
     }
 
     /// Ends a session. Only the ends of named sessions are remembered; a handle becomes unknown.
-    fn end(&mut self, key: Key, why: String) {
+    fn end(&mut self, key: SessionIdentity, why: String) {
         self.open.remove(&key);
-        if matches!(key, Key::Name(..)) && self.ended.len() < MAX_REMEMBERED {
+        if matches!(key, SessionIdentity::Name(..)) && self.ended.len() < MAX_REMEMBERED {
             self.ended.insert(key, why);
         }
     }
 
     /// Ends the least recently used idle session that has a handle, so that one client cannot keep
     /// all others from having sessions. Returns whether there was one.
-    fn make_place(&mut self) -> bool {
-        let idle = self
-            .open
-            .iter()
-            .filter(|(key, open)| matches!(key, Key::Handle(_)) && open.session.try_lock().is_ok());
+    fn evict_idle_session(&mut self) -> bool {
+        let idle = self.open.iter().filter(|(key, open)| {
+            matches!(key, SessionIdentity::Handle(_)) && open.session.try_lock().is_ok()
+        });
         let longest = idle.min_by_key(|(_, open)| open.last_used).map(|(key, _)| key.clone());
         longest.is_some_and(|key| self.open.remove(&key).is_some())
     }
 
     /// Why another session cannot begin.
-    fn full(&self, key: &Key) -> Failure {
+    fn limit_error(&self, key: &SessionIdentity) -> Failure {
         let count = self.open.len();
         let client = match key {
-            Key::Name(client, _) => client,
-            Key::Handle(_) => {
+            SessionIdentity::Name(client, _) => client,
+            SessionIdentity::Handle(_) => {
                 let message = format!(
                     "there are {count} sessions already, none of which can be ended for a new \
                      one, and no more are allowed; run it again later"
@@ -273,7 +275,7 @@ impl State {
             .open
             .keys()
             .filter_map(|it| match it {
-                Key::Name(owner, name) if owner == client => Some(name.as_str()),
+                SessionIdentity::Name(owner, name) if owner == client => Some(name.as_str()),
                 _ => None,
             })
             .collect();
@@ -286,8 +288,8 @@ impl State {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(table: &Mutex<SessionTable>) -> MutexGuard<'_, SessionTable> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates a handle from 128 bits of the operating system's random numbers.

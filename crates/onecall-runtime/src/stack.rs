@@ -2,25 +2,39 @@
 //! exposed tools, generated clients and `onecall exec` all call through here; there is no other way
 //! to a server.
 //!
-//! From the outside in, the layers are: log, quota, concurrency limit, decision, cache, resource
-//! functions, argument check, learning, and the host that executes the call. The host is passed in:
-//! it is the bridge, or an application that embeds this crate.
+//! From the outside in, the layers are: log, journal, quota, decision (with the approval), concurrency
+//! limit, write-ahead, cache, resource functions, argument check, learning, and the host that executes
+//! the call. The host is passed in: it is the bridge, or an application that embeds this crate.
+//!
+//! The concurrency limit is below the decision, so that a call that waits for a person takes no place
+//! of another call.
 
 use std::sync::Arc;
 
-use onecall_core::{CallHandler, Limits, ResourceHost, ToolPolicy};
+use onecall_core::{CallHandler, ResourceHost, RunLimits, ToolPolicy};
 
-use crate::Learned;
+use onecall_engine::HeldCalls;
+
+use crate::LearnedTypes;
+use crate::approval::{Approvals, Asking};
 use crate::call_log::LogWriter;
+use crate::journal::Journal;
 use crate::layers::{
-    ArgumentCheck, Cache, ConcurrencyLimit, Decide, Learning, Logged, Quota, ResourceFunctions,
+    ApprovalStep, ArgumentCheck, Cache, ConcurrencyLimit, DecisionLayer, JournalLayer,
+    LearningLayer, LogLayer, Quota, ResourceFunctions, WriteAhead,
 };
 
 /// What the layers of one run need.
 #[derive(Clone, Copy)]
 pub(crate) struct RunLayers<'a> {
     pub(crate) log: LogWriter<'a>,
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a RunLimits,
+    /// The journal of the run, if it has one.
+    pub(crate) journal: Option<&'a Journal>,
+    /// Which calls need an approval, if some do.
+    pub(crate) approvals: Option<&'a Approvals>,
+    /// The calls of the run that wait for a person.
+    pub(crate) held: &'a HeldCalls,
 }
 
 impl RunLayers<'_> {
@@ -29,10 +43,16 @@ impl RunLayers<'_> {
     where
         Self: 'a,
     {
-        let decided = Decide::new(shared, self.log);
-        let limited = ConcurrencyLimit::new(decided, self.limits.max_parallel_calls);
-        let counted = Quota::new(limited, self.limits.max_tool_calls);
-        Logged::new(counted, self.log)
+        let Self { log, limits, journal, approvals, held } = self;
+        let asking = approvals.map(|it| Asking { desk: &*it.desk, held, journal, log });
+        let approval = approvals.zip(asking).map(|(it, asking)| ApprovalStep::new(it, asking));
+        let made_before = journal.map_or(0, Journal::recorded_ends);
+        let written = WriteAhead::new(shared, journal);
+        let limited = ConcurrencyLimit::new(written, limits.max_parallel_calls);
+        let decided = DecisionLayer::new(limited, log, approval);
+        let counted = Quota::new(decided, limits.max_tool_calls, made_before);
+        let journalled = JournalLayer::new(counted, journal, asking);
+        LogLayer::new(journalled, log)
     }
 }
 
@@ -52,10 +72,10 @@ pub fn program_layers(
     host: Arc<dyn CallHandler>,
     resources: Arc<dyn ResourceHost>,
     policy: ToolPolicy,
-    learned: Option<Arc<Learned>>,
+    learned: Option<Arc<LearnedTypes>>,
 ) -> Arc<dyn CallHandler> {
     let host = match learned {
-        Some(learned) => Arc::new(Learning::new(host, learned)),
+        Some(learned) => Arc::new(LearningLayer::new(host, learned)),
         None => host,
     };
     let checked = Arc::new(ArgumentCheck::new(host));

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use onecall_core::{CallEnd, CallRecord, Observation, Outcome, Output, ToolValue, json_of_text};
+use onecall_core::{CallEnd, CallRecord, Outcome, Output, RecordedResult, ToolValue, json_of_text};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::report::TRUNCATED;
+use crate::report::TRUNCATION_MARK;
 
 /// Everything about a program that has ended, ready to be serialized.
 #[derive(Debug, Serialize)]
@@ -17,8 +17,8 @@ pub struct Transcript<'a> {
     timeout_limit_seconds: f64,
     stdout: String,
     stderr: String,
-    tool_calls: Vec<Call<'a>>,
-    tool_results: Vec<CallResult<'a>>,
+    tool_calls: Vec<CallEntry<'a>>,
+    tool_results: Vec<ResultEntry<'a>>,
     return_value: Option<&'a RawValue>,
     error: Option<ErrorDetails>,
     file_path: Option<&'a str>,
@@ -26,7 +26,7 @@ pub struct Transcript<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Call<'a> {
+struct CallEntry<'a> {
     tool_name: &'a str,
     args: Box<RawValue>,
     tool_call_id: String,
@@ -38,15 +38,15 @@ struct Call<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct CallResult<'a> {
+struct ResultEntry<'a> {
     tool_call_id: String,
-    observation: Kept<'a>,
+    observation: ObservedValue<'a>,
     has_error: bool,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Kept<'a> {
+enum ObservedValue<'a> {
     Json(Cow<'a, RawValue>),
     Text(&'a str),
     Nothing,
@@ -80,7 +80,7 @@ impl<'a> Transcript<'a> {
     #[must_use]
     pub fn with_call_ids(outcome: &'a Outcome, file_path: Option<&'a str>, prefix: &str) -> Self {
         let records = &outcome.calls.records;
-        let displayed = |shown: &'a onecall_core::Shown| Displayed {
+        let displayed = |shown: &'a onecall_core::Media| Displayed {
             data: &shown.data,
             mime_type: &shown.mime_type,
         };
@@ -88,12 +88,12 @@ impl<'a> Transcript<'a> {
             success: outcome.result.is_ok(),
             execution_time_seconds: seconds(outcome.duration),
             timeout_limit_seconds: outcome.timeout.as_secs_f64(),
-            stdout: whole(&outcome.stdout),
-            stderr: whole(&outcome.stderr),
-            tool_calls: records.iter().map(|record| Call::of(record, prefix)).collect(),
+            stdout: output_text(&outcome.stdout),
+            stderr: output_text(&outcome.stderr),
+            tool_calls: records.iter().map(|record| CallEntry::of(record, prefix)).collect(),
             tool_results: records
                 .iter()
-                .filter_map(|record| CallResult::of(record, prefix))
+                .filter_map(|record| ResultEntry::of(record, prefix))
                 .collect(),
             return_value: outcome.value.as_deref(),
             error: outcome.result.as_ref().err().map(|failure| {
@@ -106,7 +106,7 @@ impl<'a> Transcript<'a> {
                 }
             }),
             file_path,
-            displayed: outcome.shown.iter().map(displayed).collect(),
+            displayed: outcome.media.iter().map(displayed).collect(),
         }
     }
 
@@ -117,9 +117,10 @@ impl<'a> Transcript<'a> {
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> CallEntry<'a> {
     fn of(record: &'a CallRecord, prefix: &str) -> Self {
-        let args = record.is_whole.then(|| RawValue::from_string(record.arguments.clone()).ok());
+        let args =
+            record.has_all_arguments.then(|| RawValue::from_string(record.arguments.clone()).ok());
         let unknown = || to_raw_value(&record.arguments).unwrap_or_default();
         Self {
             tool_name: record.name.as_str(),
@@ -133,7 +134,7 @@ impl<'a> Call<'a> {
     }
 }
 
-impl<'a> Kept<'a> {
+impl<'a> ObservedValue<'a> {
     /// The value as a program would see it.
     fn of(value: &'a ToolValue) -> Self {
         match value {
@@ -145,13 +146,13 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl<'a> CallResult<'a> {
+impl<'a> ResultEntry<'a> {
     fn of(record: &'a CallRecord, prefix: &str) -> Option<Self> {
         let end = record.end.as_ref()?;
-        let observation = match &end.answer {
-            Observation::Value(value) => Kept::of(value),
-            Observation::NotKept => Kept::Text("(not kept: it is too large)"),
-            Observation::Failed(message) => Kept::Text(message),
+        let observation = match &end.result {
+            RecordedResult::Value(value) => ObservedValue::of(value),
+            RecordedResult::NotKept => ObservedValue::Text("(not kept: it is too large)"),
+            RecordedResult::Failed(message) => ObservedValue::Text(message),
         };
         let has_error = end.has_failed();
         Some(Self { tool_call_id: call_id(prefix, record.id), observation, has_error })
@@ -164,10 +165,10 @@ pub fn call_id(prefix: &str, id: u64) -> String {
     format!("{prefix}_{id}")
 }
 
-fn whole(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let mut text = output.text.clone();
     if output.truncated {
-        text.push_str(TRUNCATED);
+        text.push_str(TRUNCATION_MARK);
     }
     text
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecall_core::{
-    ClientId, Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey,
+    ClientId, EngineChoice, Language, OutcomeDetail, Program, RunLimits, SessionHandle, SessionKey,
     SessionRequest,
 };
 use onecall_engine::check_choice;
@@ -12,20 +12,20 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use crate::error::ArgumentError;
-use crate::findings::SearchDetail;
+use crate::search_text::SearchDetail;
 
-/// How many tools a search returns by default (`FOUND`) and at most (`MOST_FOUND`).
-const FOUND: usize = 10;
-const MOST_FOUND: usize = 100;
+/// How many tools a search returns by default (`DEFAULT_RESULTS`) and at most (`MAX_RESULTS`).
+const DEFAULT_RESULTS: usize = 10;
+const MAX_RESULTS: usize = 100;
 
 /// The arguments of one call to one of onecall's own tools.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments<'a> {
+pub(crate) struct OwnToolArguments<'a> {
     pub(crate) tool: &'a str,
     pub(crate) given: &'a JsonObject,
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> OwnToolArguments<'a> {
     /// A required text.
     pub(crate) fn text(self, name: &str) -> Result<&'a str, ArgumentError> {
         match self.given.get(name) {
@@ -68,13 +68,13 @@ impl<'a> Arguments<'a> {
             })?,
         };
         let limit = match self.get("limit") {
-            None => FOUND,
+            None => DEFAULT_RESULTS,
             Some(wanted) => wanted
                 .as_u64()
                 .and_then(|limit| usize::try_from(limit).ok())
-                .filter(|limit| (1..=MOST_FOUND).contains(limit))
+                .filter(|limit| (1..=MAX_RESULTS).contains(limit))
                 .ok_or_else(|| {
-                    self.must_be("limit", &format!("a whole number from 1 to {MOST_FOUND}"))
+                    self.must_be("limit", &format!("a whole number from 1 to {MAX_RESULTS}"))
                 })?,
         };
         Ok((ToolSearch { query, server, limit }, detail))
@@ -96,12 +96,12 @@ impl<'a> Arguments<'a> {
     }
 
     /// The program of `programmatic_tool_calling`.
-    pub(crate) fn whole_program(self, limits: &Limits) -> Result<Program, ArgumentError> {
+    pub(crate) fn whole_program(self, limits: &RunLimits) -> Result<Program, ArgumentError> {
         let timeout = self.timeout(limits)?;
-        Ok(Program { timeout, detail: Detail::Whole, ..Program::new(self.text("code")?) })
+        Ok(Program { timeout, detail: OutcomeDetail::Whole, ..Program::new(self.text("code")?) })
     }
 
-    fn timeout(self, limits: &Limits) -> Result<Option<Duration>, ArgumentError> {
+    fn timeout(self, limits: &RunLimits) -> Result<Option<Duration>, ArgumentError> {
         let Some(value) = self.get("timeout") else { return Ok(None) };
         let most = limits.timeout.as_secs_f64();
         match value.as_f64() {
@@ -144,7 +144,7 @@ impl<'a> Arguments<'a> {
 /// Which session a client refers to. If clients cannot be identified, a name could be used by
 /// another client as well: it starts a new session, and only that session's handle continues it.
 fn session_key(client: Option<ClientId>, text: String) -> SessionKey {
-    match (client, SessionHandle::read(&text)) {
+    match (client, SessionHandle::parse(&text)) {
         (Some(client), _) => SessionKey::Named { client, name: text },
         (None, Some(handle)) => SessionKey::Handle(handle),
         (None, None) => SessionKey::New { name: text },

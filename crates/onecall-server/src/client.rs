@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use onecall_core::{Abilities, Caller, ClientId, Question, QuestionChannel, Refusal, Subject};
+use onecall_core::{
+    Caller, CallerCapabilities, ClientId, ServerQuestion, ServerQuestionChannel,
+    ServerQuestionError, ServerQuestionKind,
+};
 use rmcp::model::{ClientCapabilities, CustomRequest, ProtocolVersion, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle};
 use rmcp::{RoleServer, ServiceError};
@@ -14,10 +17,10 @@ use serde_json::value::{RawValue, to_raw_value};
 
 /// The longest time that a client may take to answer a question. The call that caused the question
 /// has a timeout of its own, which is nearly always shorter.
-const LONGEST: Duration = Duration::from_secs(600);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The longest question in bytes. A question is kept in memory until it is answered.
-const MAX_QUESTION: usize = 4 * 1024 * 1024;
+const MAX_QUESTION_BYTES: usize = 4 * 1024 * 1024;
 
 /// The JSON-RPC error code for invalid parameters.
 const INVALID_PARAMS: i64 = -32602;
@@ -29,64 +32,74 @@ pub(crate) fn next_id() -> ClientId {
 }
 
 /// What a client with these capabilities and this protocol version can be asked.
-pub(crate) fn abilities(
+pub(crate) fn capabilities_of(
     capabilities: Option<&ClientCapabilities>,
     version: Option<&ProtocolVersion>,
-) -> Abilities {
+) -> CallerCapabilities {
     // From this version on, servers put questions into their results instead of sending requests.
     if version.is_some_and(|version| *version >= ProtocolVersion::V_2026_07_28) {
-        return Abilities::default();
+        return CallerCapabilities::default();
     }
     let capabilities = capabilities.and_then(|it| serde_json::to_value(it).ok());
-    capabilities.map(|capabilities| Abilities::of(&capabilities)).unwrap_or_default()
+    capabilities.map(|capabilities| CallerCapabilities::of(&capabilities)).unwrap_or_default()
 }
 
-/// Sends a question to the client. When `given_up` completes, the answer is not needed any more,
+/// Whether a client with these capabilities shows forms to its user.
+pub(crate) fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
+    let capabilities = capabilities.and_then(|it| serde_json::to_value(it).ok());
+    let form = RawValue::from_string("{}".to_owned()).unwrap_or_default();
+    capabilities.is_some_and(|it| {
+        CallerCapabilities::of(&it).permit(ServerQuestionKind::Elicitation, &form)
+    })
+}
+
+/// Sends a question to the client. When `cancelled` completes, the answer is not needed any more,
 /// and the question is cancelled.
-pub(crate) async fn put(
+pub(crate) async fn ask(
     peer: &Peer<RoleServer>,
-    question: &Question,
-    given_up: impl Future<Output = ()>,
-) -> Result<Box<RawValue>, Refusal> {
+    question: &ServerQuestion,
+    cancelled: impl Future<Output = ()>,
+) -> Result<Box<RawValue>, ServerQuestionError> {
     let length = question.params.get().len();
-    if length > MAX_QUESTION {
-        let message = format!("a question has at most {MAX_QUESTION} bytes, not {length}");
-        return Err(Refusal::Refused { code: INVALID_PARAMS, message });
+    if length > MAX_QUESTION_BYTES {
+        let message = format!("a question has at most {MAX_QUESTION_BYTES} bytes, not {length}");
+        return Err(ServerQuestionError::Refused { code: INVALID_PARAMS, message });
     }
     let mut params: Value = serde_json::from_str(question.params.get()).unwrap_or_default();
     if let Some(params) = params.as_object_mut() {
         // It belongs to the request of the bridged server, not to this one.
         params.remove("_meta");
     }
-    let request = CustomRequest::new(question.subject.method(), Some(params));
-    let options = PeerRequestOptions::with_timeout(LONGEST);
+    let request = CustomRequest::new(question.kind.method(), Some(params));
+    let options = PeerRequestOptions::with_timeout(ANSWER_TIMEOUT);
     let sent = peer.send_request_with_option(ServerRequest::CustomRequest(request), options).await;
     let mut handle: RequestHandle<RoleServer> = sent.map_err(refusal)?;
     let answer = tokio::select! {
         answer = &mut handle.rx => answer,
-        () = given_up => {
+        () = cancelled => {
             // If the cancellation cannot be sent, the client's answer is ignored.
-            let _ = handle.cancel(Some("nobody waits for the answer any more".to_owned())).await;
-            return Err(Refusal::TimedOut);
+            let _ = handle.cancel(Some("the caller no longer waits for the answer".to_owned())).await;
+            return Err(ServerQuestionError::TimedOut);
         }
-        () = tokio::time::sleep(LONGEST) => {
+        () = tokio::time::sleep(ANSWER_TIMEOUT) => {
             let _ = handle.cancel(Some("no answer in time".to_owned())).await;
-            return Err(Refusal::TimedOut);
+            return Err(ServerQuestionError::TimedOut);
         }
     };
     let answer = answer.unwrap_or(Err(ServiceError::TransportClosed)).map_err(refusal)?;
-    to_raw_value(&answer).map_err(|_| GONE)
+    to_raw_value(&answer).map_err(|_| CLIENT_GONE)
 }
 
-const GONE: Refusal = Refusal::Nobody("the client is gone");
+const CLIENT_GONE: ServerQuestionError = ServerQuestionError::Unanswerable("the client is gone");
 
-fn refusal(error: ServiceError) -> Refusal {
+fn refusal(error: ServiceError) -> ServerQuestionError {
     match error {
-        ServiceError::McpError(error) => {
-            Refusal::Refused { code: error.code.0.into(), message: error.message.into_owned() }
-        }
-        ServiceError::Timeout { .. } => Refusal::TimedOut,
-        _ => GONE,
+        ServiceError::McpError(error) => ServerQuestionError::Refused {
+            code: error.code.0.into(),
+            message: error.message.into_owned(),
+        },
+        ServiceError::Timeout { .. } => ServerQuestionError::TimedOut,
+        _ => CLIENT_GONE,
     }
 }
 
@@ -95,16 +108,18 @@ fn refusal(error: ServiceError) -> Refusal {
 pub(crate) fn idle_client(
     id: ClientId,
     peer: Peer<RoleServer>,
-    abilities: Abilities,
+    abilities: CallerCapabilities,
 ) -> Arc<Caller> {
-    let questions: QuestionChannel = Arc::new(move |question| {
+    let questions: ServerQuestionChannel = Arc::new(move |question| {
         let peer = peer.clone();
         Box::pin(async move {
-            if question.subject != Subject::Roots {
-                return Err(Refusal::Nobody("no call of the client is under way"));
+            if question.kind != ServerQuestionKind::Roots {
+                return Err(ServerQuestionError::Unanswerable(
+                    "the client has no call in progress",
+                ));
             }
-            put(&peer, &question, std::future::pending()).await
+            ask(&peer, &question, std::future::pending()).await
         })
     });
-    Arc::new(Caller { abilities, questions, ..Caller::silent(id) })
+    Arc::new(Caller { capabilities: abilities, questions, ..Caller::silent(id) })
 }

@@ -9,7 +9,7 @@ use onecall_core::{EngineChoice, Language, WorkspaceAccess};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::findings::SearchDetail;
+use crate::search_text::SearchDetail;
 
 /// The tool that runs a program.
 pub(crate) const EXECUTE_PROGRAM: &str = "execute_program";
@@ -26,6 +26,9 @@ pub(crate) const PROXY: &str = "proxy";
 
 /// The tool that runs a program for a host and returns everything about the run.
 pub(crate) const PROGRAMMATIC_TOOL_CALLING: &str = "programmatic_tool_calling";
+
+/// The tool that waits for a run which waits for approval.
+pub(crate) const CONTINUE_PROGRAM: &str = "continue_program";
 
 /// The description of the whole server for the agent.
 pub(crate) const INSTRUCTIONS: &str = "\
@@ -46,10 +49,23 @@ const PROXY_DESCRIPTION: &str = "\
 Calls target_tool without a program; you see only its answer. In tool_args, {\"__tool__\": name, \"args\": {...}} stands for that tool's result and {\"__ref__\": id} for that of \
 the call with \"identifier\": id. \"__transform__\": \"lambda r: ...\" beside either changes it.";
 
+/// Whether calls can wait for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approvals {
+    /// No call waits for a person.
+    Off,
+    /// Some calls may wait, so the tool `continue_program` is shown.
+    On,
+}
+
 /// The definitions of all tools, in a fixed order. They depend on the access that programs have to
-/// a workspace, and on the optional tools in `exposed`.
+/// a workspace, on the optional tools in `exposed`, and on whether calls can wait for a person.
 #[must_use]
-pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool]) -> Vec<Tool> {
+pub fn definitions(
+    workspace: Option<WorkspaceAccess>,
+    exposed: &[OptionalTool],
+    approvals: Approvals,
+) -> Vec<Tool> {
     let files = match workspace {
         None => "The only files are /tools/<server>/<tool>.pyi.",
         Some(WorkspaceAccess::ReadOnly) => "Files in the working directory can be read.",
@@ -148,7 +164,24 @@ pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool])
     tools.extend(exposed.iter().map(|optional| match optional {
         OptionalTool::ProgrammaticToolCalling => programmatic_tool_calling(),
     }));
+    if approvals == Approvals::On {
+        tools.push(continue_program());
+    }
     tools
+}
+
+fn continue_program() -> Tool {
+    tool(
+        CONTINUE_PROGRAM,
+        "Waits for a run that answered \"waiting for approval\", and returns its result. Can be \
+         repeated.",
+        json!({
+            "type": "object",
+            "properties": { "run": { "type": "string" } },
+            "required": ["run"]
+        }),
+    )
+    .with_annotations(ToolAnnotations::new().destructive(true).open_world(true))
 }
 
 fn programmatic_tool_calling() -> Tool {

@@ -2,15 +2,16 @@
 
 use onecall_core::ToolError;
 use onecall_engine::EngineMismatch;
-use onecall_gateway::NoSuchServer;
+use onecall_gateway::{BeginError, NoSuchServer};
 use onecall_runtime::SaveError;
 use thiserror::Error;
 
+use crate::approvals::WaitError;
 use crate::definitions::SEARCH_TOOLS;
 
 /// A request to one of onecall's own tools, or to an exposed one, that failed.
 #[derive(Debug, Error)]
-pub(crate) enum RequestError {
+pub(crate) enum ToolRequestError {
     /// The arguments cannot be used.
     #[error(transparent)]
     Arguments(#[from] ArgumentError),
@@ -25,7 +26,13 @@ pub(crate) enum RequestError {
     Tool(#[from] ToolError),
     /// The arguments for an exposed tool could not be serialized.
     #[error(transparent)]
-    NotWritten(serde_json::Error),
+    NotSerialized(serde_json::Error),
+    /// The run that may need an approval could not be begun.
+    #[error(transparent)]
+    NotBegun(#[from] BeginError),
+    /// The state of the run is not available.
+    #[error(transparent)]
+    NoState(#[from] WaitError),
     /// The exposed tool returned something that is not a valid result.
     #[error("'{name}' failed: its result is not valid MCP: {source}")]
     NotMcp {

@@ -4,9 +4,9 @@
 
 use onecall_catalog::{DESCRIPTION_TOKENS, ShownSchema};
 use onecall_core::text::readable;
-use onecall_gateway::ExposedTool;
+use onecall_gateway::{ExposedTool, RunAnswer};
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 /// Longest title in tokens.
@@ -33,9 +33,9 @@ pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
     }
     let description = description.map(|it| json!(readable(&it, DESCRIPTION_TOKENS)));
     definition.extend(description.map(|it| ("description".to_owned(), it)));
-    for (key, value) in &exposed.face.0 {
+    for (key, value) in &exposed.display_metadata.0 {
         let mut extended = definition.clone();
-        extended.insert(key.clone(), readable_face(key, value));
+        extended.insert(key.clone(), readable_field(key, value));
         if serde_json::from_value::<Tool>(Value::Object(extended.clone())).is_ok() {
             definition = extended;
         }
@@ -45,7 +45,7 @@ pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
 
 /// A field of a server's tool definition that is shown to people, with its title made readable.
 /// Icons and metadata are passed on unchanged.
-fn readable_face(key: &str, value: &Value) -> Value {
+fn readable_field(key: &str, value: &Value) -> Value {
     let mut value = value.clone();
     let title = match key {
         "title" => Some(&mut value),
@@ -56,6 +56,16 @@ fn readable_face(key: &str, value: &Value) -> Value {
         *title = readable(title, TITLE_TOKENS);
     }
     value
+}
+
+/// The result of a run. Blocks of an unknown type, which the answer of a plan or an exposed tool can
+/// have, are converted into JSON text.
+pub(crate) fn result_of_run(answer: &RunAnswer) -> CallToolResult {
+    let raw = to_raw_value(answer).unwrap_or_default();
+    result(&raw).unwrap_or_else(|error| {
+        let text = format!("[Script execution failed]\nthe result is not valid MCP: {error}");
+        CallToolResult::error(vec![ContentBlock::text(text)])
+    })
 }
 
 /// The result of a call. A content block of an unknown type is converted into JSON text.
@@ -82,7 +92,7 @@ mod tests {
     use std::sync::Arc;
 
     use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
-    use onecall_gateway::ToolFace;
+    use onecall_gateway::ToolDisplayMetadata;
 
     use super::*;
 
@@ -115,13 +125,13 @@ mod tests {
 
     #[test]
     fn a_definition_passes_without_what_makes_no_sense() {
-        let face = json!({
+        let display_metadata = json!({
             "title": "T",
             "annotations": { "readOnlyHint": true },
             "icons": "none",
             "_meta": { "a": 1 },
         });
-        let Value::Object(face) = face else { return };
+        let Value::Object(display_metadata) = display_metadata else { return };
         let spec = ToolSpec {
             callable: CallableName::new("mcp__s__t"),
             server: ServerName::new("s"),
@@ -131,7 +141,10 @@ mod tests {
             output_schema: None,
             annotations: ToolAnnotations::default(),
         };
-        let exposed = ExposedTool { spec: Arc::new(spec), face: ToolFace(face) };
+        let exposed = ExposedTool {
+            spec: Arc::new(spec),
+            display_metadata: ToolDisplayMetadata(display_metadata),
+        };
         let expected = json!({
             "name": "mcp__s__t",
             "title": "T",

@@ -4,35 +4,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onecall_catalog::describe;
+use onecall_core::ClientId;
 use onecall_core::text::{readable, visible_json};
-use onecall_core::{ClientId, ShownKind};
-use onecall_gateway::Gateway;
-use onecall_runtime::{PlanAnswer, PlanRequest, Transcript, report};
+use onecall_gateway::{Gateway, RunAnswer, RunRequest};
+use onecall_runtime::PlanRequest;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    ContentBlock, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
+    CompleteRequestParams, CompleteResult, ContentBlock, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::json;
 use serde_json::value::to_raw_value;
 
-use crate::arguments::Arguments;
+use crate::approvals::DurableRequests;
+use crate::arguments::OwnToolArguments;
 use crate::client;
 use crate::definitions::{
-    EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROGRAMMATIC_TOOL_CALLING,
-    PROXY, SEARCH_TOOLS, definitions,
+    Approvals, CONTINUE_PROGRAM, EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS,
+    PROGRAMMATIC_TOOL_CALLING, PROXY, SEARCH_TOOLS, definitions,
 };
-use crate::error::RequestError;
+use crate::error::ToolRequestError;
 use crate::exposed;
-use crate::findings::{listed_names, tell};
-use crate::news::News;
-use crate::progress::{Progress, run_with_client};
+use crate::http::CLIENT_HAS_LEFT;
+use crate::list_notifier::ListNotifier;
+use crate::progress::{ClientProgress, run_with_client};
 use crate::resources;
-use crate::unread::Unread;
+use crate::response_budget::ResponseBudget;
+use crate::search_text::{format_search_results, listed_names};
 
 /// Longest error text in tokens, for errors that do not come from a program.
 const FAILURE_TOKENS: usize = 4_000;
@@ -46,123 +47,142 @@ pub(crate) struct Handler {
     /// Whether later requests of the same client reach this handler as well. Over HTTP, only a
     /// client that did the `initialize` handshake has a handler of its own; otherwise each request
     /// has a new handler, and clients cannot be identified.
-    is_lasting: AtomicBool,
-    unread: Arc<Unread>,
-    news: News,
+    is_persistent: AtomicBool,
+    budget: Arc<ResponseBudget>,
+    list_notifier: ListNotifier,
+    durable_requests: DurableRequests,
 }
 
 impl Handler {
     /// A handler for one request, or for the client that does the handshake with it.
-    pub(crate) fn new(gateway: Arc<Gateway>, unread: Arc<Unread>) -> Self {
-        let definitions = definitions(gateway.workspace(), &gateway.exposed());
-        let news = News::new(&gateway);
+    pub(crate) fn new(gateway: Arc<Gateway>, budget: Arc<ResponseBudget>) -> Self {
+        let approvals = match gateway.approvals() {
+            Some(_) => Approvals::On,
+            None => Approvals::Off,
+        };
+        let definitions = definitions(gateway.workspace(), &gateway.optional_tools(), approvals);
+        let list_notifier = ListNotifier::new(&gateway);
         let client = client::next_id();
-        let is_lasting = AtomicBool::new(false);
-        Self { gateway, definitions, client, is_lasting, unread, news }
+        let is_persistent = AtomicBool::new(false);
+        let durable_requests = DurableRequests::default();
+        Self {
+            gateway,
+            definitions,
+            client,
+            is_persistent,
+            budget,
+            list_notifier,
+            durable_requests,
+        }
     }
 
     /// A handler for a transport with a single client.
-    pub(crate) fn for_only_client(gateway: Arc<Gateway>, unread: Arc<Unread>) -> Self {
-        Self { is_lasting: AtomicBool::new(true), ..Self::new(gateway, unread) }
+    pub(crate) fn for_only_client(gateway: Arc<Gateway>, budget: Arc<ResponseBudget>) -> Self {
+        Self { is_persistent: AtomicBool::new(true), ..Self::new(gateway, budget) }
     }
 
-    fn shows(&self, tool: &str) -> bool {
+    pub(crate) fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    pub(crate) fn client(&self) -> ClientId {
+        self.client
+    }
+
+    pub(crate) fn budget(&self) -> &Arc<ResponseBudget> {
+        &self.budget
+    }
+
+    pub(crate) fn durable_requests(&self) -> &DurableRequests {
+        &self.durable_requests
+    }
+
+    fn has_tool(&self, tool: &str) -> bool {
         self.definitions.iter().any(|definition| definition.name == tool)
     }
 
     /// The owner of the sessions that a program may use; `None` if clients cannot be identified.
-    fn owner(&self) -> Option<ClientId> {
-        self.is_lasting.load(Ordering::Relaxed).then_some(self.client)
+    fn session_owner(&self) -> Option<ClientId> {
+        self.is_persistent.load(Ordering::Relaxed).then_some(self.client)
     }
 
     async fn execute(
         &self,
-        arguments: Arguments<'_>,
+        arguments: OwnToolArguments<'_>,
+        request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, RequestError> {
-        let program = arguments.program(self.owner())?;
+    ) -> Result<CallToolResponse, ToolRequestError> {
+        let program = arguments.program(self.session_owner())?;
         if arguments.flag("dry_run")? {
             let preview = self.gateway.preview(&program).await;
             let text = preview.to_string();
-            return Ok(if preview.refusal.is_some() { failure(text) } else { success(text) });
+            let answer = if preview.refusal.is_some() { failure(text) } else { success(text) };
+            return Ok(answer.into());
         }
-        let (progress, channel) = Progress::new(self.client, &self.unread, &context);
-        let run = self.gateway.run(&program, &progress);
-        let outcome = run_with_client(run, channel, context).await;
-        let mut content = vec![ContentBlock::text(report(&outcome))];
-        let handle = outcome.session.as_ref().map(|handle| format!("session: {}", handle.as_str()));
-        content.extend(handle.map(ContentBlock::text));
-        content.extend(outcome.shown.into_iter().map(|shown| match shown.kind {
-            ShownKind::Image => ContentBlock::image(shown.data, shown.mime_type),
-            ShownKind::Audio => ContentBlock::audio(shown.data, shown.mime_type),
-        }));
-        Ok(match outcome.result {
-            Ok(()) => CallToolResult::success(content),
-            Err(_) => CallToolResult::error(content),
-        })
+        let run = RunRequest::Program { program, file: None };
+        self.run(run, request, context).await
     }
 
-    async fn execute_whole(
+    async fn execute_with_transcript(
         &self,
-        arguments: Arguments<'_>,
+        arguments: OwnToolArguments<'_>,
+        request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, RequestError> {
+    ) -> Result<CallToolResponse, ToolRequestError> {
         let program = arguments.whole_program(&self.gateway.limits())?;
         let file = match arguments.optional_text("filename")? {
             Some(name) => self.gateway.save(&program, name).await?,
             None => None,
         };
         let file = file.map(|path| path.display().to_string());
-        let (progress, channel) = Progress::new(self.client, &self.unread, &context);
-        let run = self.gateway.run(&program, &progress);
-        let outcome = run_with_client(run, channel, context).await;
-        let transcript = Transcript::new(&outcome, file.as_deref());
-        let mut result = success(visible_json(&transcript.to_json()).into_owned());
-        // Numbers that `serde_json::Value` cannot represent are complete in the text.
-        result.structured_content = serde_json::to_value(&transcript).ok();
-        Ok(result)
+        self.run(RunRequest::Program { program, file }, request, context).await
     }
 
-    async fn proxy(
+    /// Runs a program or plan. A run that cannot wait for a person is a part of its request: it ends
+    /// when the client leaves.
+    async fn run(
         &self,
-        arguments: &JsonObject,
+        run: RunRequest,
+        request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> CallToolResult {
-        let request = PlanRequest::read(arguments);
-        let (progress, channel) = Progress::new(self.client, &self.unread, &context);
-        let run = self.gateway.run_plan(request, &progress);
-        match run_with_client(run, channel, context).await {
-            Ok(PlanAnswer { content, structured }) => {
-                let answer = json!({
-                    "resultType": "complete",
-                    "content": content,
-                    "structuredContent": structured,
-                });
-                let invalid = |error| {
-                    failure(format!(
-                        "[Script execution failed]\nthe target's answer is not valid MCP: {error}"
-                    ))
-                };
-                serde_json::from_value(answer).unwrap_or_else(invalid)
-            }
-            Err(failed) => failure(failed),
+    ) -> Result<CallToolResponse, ToolRequestError> {
+        if Box::pin(self.gateway.has_to_be_durable(&run)).await {
+            return Box::pin(self.begin_durable(run, request, context)).await;
         }
+        let (progress, channel) = ClientProgress::new(self.client, &self.budget, &context);
+        let answer = match &run {
+            RunRequest::Program { program, file } => {
+                let run = Box::pin(self.gateway.run_undurable(program, &progress));
+                let outcome = run_with_client(run, channel, context).await;
+                RunAnswer::of_program(&outcome, program, file.as_deref())
+            }
+            RunRequest::Plan(plan) => {
+                let plan = PlanRequest::read(plan);
+                let run = Box::pin(self.gateway.run_undurable_plan(plan, &progress));
+                RunAnswer::of_plan(&run_with_client(run, channel, context).await)
+            }
+            RunRequest::ExposedTool { name, arguments } => {
+                return self.call_exposed_tool(name, arguments, context).await.map(Into::into);
+            }
+        };
+        Ok(exposed::result_of_run(&answer).into())
     }
 
     /// Executes a direct call of an exposed tool.
-    async fn pass_on(
+    async fn call_exposed_tool(
         &self,
         name: &str,
         arguments: &JsonObject,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, RequestError> {
-        let arguments = to_raw_value(arguments).map_err(RequestError::NotWritten)?;
-        self.unread.settled().await;
-        let (progress, channel) = Progress::passed_on(self.client, &self.unread, &context);
+    ) -> Result<CallToolResult, ToolRequestError> {
+        let arguments = to_raw_value(arguments).map_err(ToolRequestError::NotSerialized)?;
+        self.budget.wait_until_free().await;
+        let (progress, channel) =
+            ClientProgress::for_exposed_tool(self.client, &self.budget, &context);
         let call = self.gateway.call_exposed(name, arguments, &progress);
         let answer = run_with_client(call, channel, context).await?;
         exposed::result(&answer)
-            .map_err(|source| RequestError::NotMcp { name: name.to_owned(), source })
+            .map_err(|source| ToolRequestError::NotMcp { name: name.to_owned(), source })
     }
 
     async fn list(&self) -> CallToolResult {
@@ -171,13 +191,19 @@ impl Handler {
         CallToolResult::success(content.collect())
     }
 
-    async fn search(&self, arguments: Arguments<'_>) -> Result<CallToolResult, RequestError> {
+    async fn search(
+        &self,
+        arguments: OwnToolArguments<'_>,
+    ) -> Result<CallToolResult, ToolRequestError> {
         let (search, detail) = arguments.search()?;
-        let findings = self.gateway.find(search).await?;
-        Ok(success(tell(&findings, search.query, detail)))
+        let results = self.gateway.find(search).await?;
+        Ok(success(format_search_results(&results, search.query, detail)))
     }
 
-    async fn inspect(&self, arguments: Arguments<'_>) -> Result<CallToolResult, RequestError> {
+    async fn inspect(
+        &self,
+        arguments: OwnToolArguments<'_>,
+    ) -> Result<CallToolResult, ToolRequestError> {
         match self.gateway.inspect(arguments.text("tool_name")?).await {
             Ok(spec) => {
                 let observed = self.gateway.observed(&spec);
@@ -204,7 +230,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.news.tell(context.peer);
+        self.list_notifier.notify_client(context.peer);
     }
 
     fn accepted_subscription_filter(
@@ -217,7 +243,7 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        self.news.tell_subscriber(subscription).await;
+        self.list_notifier.notify_subscriber(subscription).await;
         Ok(())
     }
 
@@ -227,12 +253,31 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let abilities =
-            client::abilities(Some(&request.capabilities), Some(&request.protocol_version));
+            client::capabilities_of(Some(&request.capabilities), Some(&request.protocol_version));
         context.peer.set_peer_info(request.clone());
-        self.is_lasting.store(true, Ordering::Relaxed);
+        self.is_persistent.store(true, Ordering::Relaxed);
         let idle = client::idle_client(self.client, context.peer, abilities);
-        self.gateway.audience().introduce(idle);
+        self.gateway.clients().set_client(idle);
         self.negotiate_initialize(&request)
+    }
+
+    /// A request that waits for a durable run is cancelled: the run is cancelled, even if it waits
+    /// for a person. (The run of any other request ends with its request.)
+    async fn on_cancelled(
+        &self,
+        notification: CancelledNotificationParam,
+        _context: NotificationContext<RoleServer>,
+    ) {
+        let CancelledNotificationParam { request_id, reason, .. } = notification;
+        let run = request_id.and_then(|request| self.durable_requests.take(&request));
+        if reason.as_deref() == Some(CLIENT_HAS_LEFT) {
+            return;
+        }
+        if let Some(run) = run
+            && let Err(error) = self.gateway.cancel_run(&run).await
+        {
+            tracing::warn!("run {run} is not cancelled: {error}");
+        }
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
@@ -255,7 +300,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.news.resources_seen();
+        self.list_notifier.mark_resources_listed();
         let cursor = request.as_ref().and_then(|it| it.cursor.as_deref());
         resources::list(&self.gateway, cursor).await
     }
@@ -289,21 +334,40 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let given = request.arguments.unwrap_or_default();
-        let arguments = Arguments { tool: request.name.as_ref(), given: &given };
+        let given = request.arguments.clone().unwrap_or_default();
+        let arguments = OwnToolArguments { tool: request.name.as_ref(), given: &given };
         let cancelled = context.ct.clone();
         let answer = async {
+            if let Some(state) = &request.request_state {
+                let answer = self.continue_exchange(state, &request, context).await?;
+                return Ok(answer.unwrap_or_else(not_run));
+            }
             Ok(match request.name.as_ref() {
-                EXECUTE_PROGRAM => self.execute(arguments, context).await.unwrap_or_else(not_run),
-                SEARCH_TOOLS => self.search(arguments).await.unwrap_or_else(failure),
-                LIST_CALLABLE_TOOLS => self.list().await,
-                INSPECT_TOOL => self.inspect(arguments).await.unwrap_or_else(failure),
-                PROXY => self.proxy(&given, context).await,
-                PROGRAMMATIC_TOOL_CALLING if self.shows(PROGRAMMATIC_TOOL_CALLING) => {
-                    self.execute_whole(arguments, context).await.unwrap_or_else(not_run)
+                EXECUTE_PROGRAM => {
+                    self.execute(arguments, &request, context).await.unwrap_or_else(not_run)
+                }
+                SEARCH_TOOLS => self.search(arguments).await.unwrap_or_else(failure).into(),
+                LIST_CALLABLE_TOOLS => self.list().await.into(),
+                INSPECT_TOOL => self.inspect(arguments).await.unwrap_or_else(failure).into(),
+                PROXY => {
+                    let plan = RunRequest::Plan(given.clone());
+                    self.run(plan, &request, context).await.unwrap_or_else(not_run)
+                }
+                PROGRAMMATIC_TOOL_CALLING if self.has_tool(PROGRAMMATIC_TOOL_CALLING) => {
+                    let run = self.execute_with_transcript(arguments, &request, context);
+                    run.await.unwrap_or_else(not_run)
+                }
+                CONTINUE_PROGRAM if self.has_tool(CONTINUE_PROGRAM) => {
+                    let run = async {
+                        self.continue_run(arguments.text("run")?, &request, context).await
+                    };
+                    run.await.unwrap_or_else(not_run)
                 }
                 name if self.gateway.is_exposed(name) => {
-                    self.pass_on(name, &given, context).await.unwrap_or_else(failure)
+                    let (name, arguments) = (name.to_owned(), given.clone());
+                    let call = RunRequest::ExposedTool { name, arguments };
+                    let run = self.run(call, &request, context).await;
+                    run.unwrap_or_else(|error| failure(error).into())
                 }
                 unknown => {
                     let names: Vec<_> =
@@ -315,7 +379,7 @@ impl ServerHandler for Handler {
             })
         };
         tokio::select! {
-            answer = answer => answer.map(CallToolResult::into),
+            answer = answer => answer,
             // Dropping the program's future kills the program. The client has cancelled and ignores
             // this answer.
             () = cancelled.cancelled() => Ok(failure("cancelled").into()),
@@ -324,8 +388,8 @@ impl ServerHandler for Handler {
 }
 
 /// The answer if the arguments do not make a valid program.
-fn not_run(error: RequestError) -> CallToolResult {
-    failure(format!("[Script execution failed]\n{error}"))
+fn not_run(error: ToolRequestError) -> CallToolResponse {
+    failure(format!("[Script execution failed]\n{error}")).into()
 }
 
 fn success(text: String) -> CallToolResult {

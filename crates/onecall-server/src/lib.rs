@@ -1,25 +1,26 @@
 //! The MCP server of the gateway: the tools that agents see, and the transports stdio and HTTP.
 
+mod approvals;
 mod arguments;
 mod client;
 mod definitions;
 mod error;
 mod exposed;
-mod findings;
 mod handler;
 mod http;
-mod news;
+mod list_notifier;
 mod progress;
 mod request_id;
 mod resources;
+mod response_budget;
+mod search_text;
 mod stdio;
 mod trace;
-mod unread;
 
-pub use definitions::definitions;
-pub use findings::{SearchDetail, tell};
+pub use definitions::{Approvals, definitions};
 pub use http::{
-    AllowedHost, AllowedOrigin, HttpFace, HttpFaceError, HttpSettings, InvalidName, InvalidToken,
-    Token,
+    AllowedHostHeader, AllowedOrigin, BearerToken, HttpServer, HttpServerError, HttpSettings,
+    InvalidName, InvalidToken,
 };
+pub use search_text::{SearchDetail, format_search_results};
 pub use stdio::{ServeError, serve_stdio};

@@ -9,7 +9,8 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use onecall_core::text::readable;
 use onecall_core::{
-    BoxFuture, CallableName, Caller, ClientId, ProgressChannel, Question, QuestionChannel, Refusal,
+    BoxFuture, CallableName, Caller, ClientId, ProgressChannel, ServerQuestion,
+    ServerQuestionChannel, ServerQuestionError,
 };
 use onecall_runtime::{CallEvent, Observer};
 use rmcp::RoleServer;
@@ -19,7 +20,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::unread::Unread;
+use crate::response_budget::ResponseBudget;
 use crate::{client, trace};
 
 /// The shortest time between two progress notifications.
@@ -32,53 +33,53 @@ const MESSAGE_TOKENS: usize = 150;
 const MAX_WAITING: usize = 16;
 
 /// Observes a program for the client that [`run_with_client`] exchanges messages with.
-pub(crate) struct Progress {
+pub(crate) struct ClientProgress {
     caller: Arc<Caller>,
     /// The name that the client gives itself.
     name: String,
-    unread: Arc<Unread>,
-    told: Told,
-    news: Arc<watch::Sender<News>>,
+    budget: Arc<ResponseBudget>,
+    form: ReportForm,
+    state: Arc<watch::Sender<ProgressState>>,
 }
 
-/// The receiving end of a [`Progress`]: notifications and questions for the client.
+/// The receiving end of a [`ClientProgress`]: notifications and questions for the client.
 pub(crate) struct ClientChannel {
-    news: watch::Receiver<News>,
+    state: watch::Receiver<ProgressState>,
     questions: mpsc::Receiver<ClientQuestion>,
 }
 
 #[derive(Clone, Default)]
-struct News {
+struct ProgressState {
     /// How many changes there were. This is the `progress` value of the protocol, which must
     /// increase each time.
     count: u32,
     calls: u32,
-    latest: Latest,
+    latest: LatestEvent,
 }
 
 #[derive(Clone, Default)]
-enum Latest {
+enum LatestEvent {
     #[default]
     Nothing,
     /// The program is queued; so many others are ahead of it.
     Waiting(usize),
     Call(CallableName),
     Report(CallableName, String),
-    Passed(Reported),
+    FromServer(ServerReport),
 }
 
 /// How progress of a call is reported to the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ReportForm {
     /// As a sentence: which call of its program it is, and the server's message.
-    InWords,
+    AsSentence,
     /// As the server reported it.
     AsReported,
 }
 
 /// A progress report of a server.
 #[derive(Clone, Deserialize)]
-struct Reported {
+struct ServerReport {
     progress: f64,
     total: Option<f64>,
     message: Option<String>,
@@ -86,78 +87,78 @@ struct Reported {
 
 /// A question for the client, and where its answer goes.
 struct ClientQuestion {
-    question: Question,
-    answer: oneshot::Sender<Result<Box<RawValue>, Refusal>>,
+    question: ServerQuestion,
+    answer: oneshot::Sender<Result<Box<RawValue>, ServerQuestionError>>,
 }
 
-impl Progress {
+impl ClientProgress {
     pub(crate) fn new(
         client: ClientId,
-        unread: &Arc<Unread>,
+        budget: &Arc<ResponseBudget>,
         context: &RequestContext<RoleServer>,
     ) -> (Self, ClientChannel) {
-        Self::telling(Told::InWords, client, unread, context)
+        Self::with_form(ReportForm::AsSentence, client, budget, context)
     }
 
     /// Observes a direct call of an exposed tool: reports of the server are passed on, with long
     /// messages cut.
-    pub(crate) fn passed_on(
+    pub(crate) fn for_exposed_tool(
         client: ClientId,
-        unread: &Arc<Unread>,
+        budget: &Arc<ResponseBudget>,
         context: &RequestContext<RoleServer>,
     ) -> (Self, ClientChannel) {
-        Self::telling(Told::AsReported, client, unread, context)
+        Self::with_form(ReportForm::AsReported, client, budget, context)
     }
 
-    fn telling(
-        told: Told,
+    fn with_form(
+        form: ReportForm,
         client: ClientId,
-        unread: &Arc<Unread>,
+        budget: &Arc<ResponseBudget>,
         context: &RequestContext<RoleServer>,
     ) -> (Self, ClientChannel) {
-        let (news, heard) = watch::channel(News::default());
-        let news = Arc::new(news);
-        let (questions, taken) = mpsc::channel(MAX_WAITING);
-        let abilities = client::abilities(
+        let (state, receiver) = watch::channel(ProgressState::default());
+        let state = Arc::new(state);
+        let (questions, question_receiver) = mpsc::channel(MAX_WAITING);
+        let abilities = client::capabilities_of(
             context.client_capabilities().as_ref(),
             context.protocol_version().as_ref(),
         );
         let wants_progress = context.meta.get_progress_token().is_some();
         let caller = Caller {
             client,
-            abilities,
-            trace: trace::of(context).map(Arc::new),
-            progress: wants_progress.then(|| told.channel(&news)),
+            capabilities: abilities,
+            trace: trace::of_request(context).map(Arc::new),
+            progress: wants_progress.then(|| form.channel(&state)),
             questions: question_channel(questions),
         };
         let info = context.client_info();
         let name = info.map_or(String::new(), |info| format!("{} {}", info.name, info.version));
         let progress =
-            Self { caller: Arc::new(caller), name, unread: Arc::clone(unread), told, news };
-        (progress, ClientChannel { news: heard, questions: taken })
+            Self { caller: Arc::new(caller), name, budget: Arc::clone(budget), form, state };
+        (progress, ClientChannel { state: receiver, questions: question_receiver })
     }
 
     /// Updates the progress of the program, if the client has asked for progress.
-    fn tell(&self, change: impl FnOnce(&mut News)) {
-        if self.caller.progress.is_some() && self.told == Told::InWords {
-            self.news.send_modify(|news| {
-                news.count = news.count.saturating_add(1);
-                change(news);
+    fn update(&self, change: impl FnOnce(&mut ProgressState)) {
+        if self.caller.progress.is_some() && self.form == ReportForm::AsSentence {
+            self.state.send_modify(|state| {
+                state.count = state.count.saturating_add(1);
+                change(state);
             });
         }
     }
 }
 
-impl Observer for Progress {
-    fn waits(&self, before: usize) {
-        self.tell(|news| news.latest = Latest::Waiting(before));
+impl Observer for ClientProgress {
+    fn queued(&self, before: usize) {
+        self.update(|state| state.latest = LatestEvent::Waiting(before));
     }
 
     fn call_event(&self, event: &CallEvent<'_>) {
         if let CallEvent::Intent(call) = event {
-            self.tell(|news| {
-                news.calls = news.calls.saturating_add(1);
-                news.latest = Latest::Call(call.name.clone());
+            self.update(|state| {
+                state.calls = state.calls.saturating_add(1);
+                state.latest = LatestEvent::Call(call.name.clone());
             });
         }
     }
@@ -167,7 +168,7 @@ impl Observer for Progress {
     }
 
     fn room_for_answer(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.unread.settled())
+        Box::pin(self.budget.wait_until_free())
     }
 
     fn caller(&self) -> Option<Arc<Caller>> {
@@ -175,33 +176,35 @@ impl Observer for Progress {
     }
 }
 
-impl Told {
+impl ReportForm {
     /// A channel for the reports of servers, which turns them into notifications of this form.
-    fn channel(self, news: &Arc<watch::Sender<News>>) -> ProgressChannel {
-        let news = Arc::clone(news);
+    fn channel(self, state: &Arc<watch::Sender<ProgressState>>) -> ProgressChannel {
+        let state = Arc::clone(state);
         Arc::new(move |report| match self {
-            Self::InWords => news.send_modify(|news| {
-                news.count = news.count.saturating_add(1);
-                news.latest = Latest::Report(report.name.clone(), report.message.to_owned());
+            Self::AsSentence => state.send_modify(|state| {
+                state.count = state.count.saturating_add(1);
+                state.latest = LatestEvent::Report(report.name.clone(), report.message.to_owned());
             }),
             Self::AsReported => {
-                if let Ok(mut reported) = serde_json::from_str::<Reported>(report.params.get()) {
+                if let Ok(mut reported) = serde_json::from_str::<ServerReport>(report.params.get())
+                {
                     if let Some(message) = &mut reported.message {
                         *message = readable(message, MESSAGE_TOKENS);
                     }
-                    news.send_modify(|news| news.latest = Latest::Passed(reported));
+                    state.send_modify(|state| state.latest = LatestEvent::FromServer(reported));
                 }
             }
         })
     }
 }
 
-fn question_channel(questions: mpsc::Sender<ClientQuestion>) -> QuestionChannel {
+fn question_channel(questions: mpsc::Sender<ClientQuestion>) -> ServerQuestionChannel {
     Arc::new(move |question| {
         let questions = questions.clone();
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
-            let over = Refusal::Nobody("the program that made the call has ended");
+            let over =
+                ServerQuestionError::Unanswerable("the program that made the call has ended");
             if questions.send(ClientQuestion { question, answer }).await.is_err() {
                 return Err(over);
             }
@@ -217,34 +220,38 @@ pub(crate) async fn run_with_client<T>(
     channel: ClientChannel,
     context: RequestContext<RoleServer>,
 ) -> T {
-    let ClientChannel { news, questions } = channel;
+    let ClientChannel { state, questions } = channel;
     tokio::select! {
         ended = run => ended,
-        never = report(news, &context) => match never {},
-        never = ask(questions, &context) => match never {},
+        never = send_progress(state, &context) => match never {},
+        never = forward_questions(questions, &context) => match never {},
     }
 }
 
 /// Sends progress notifications. Never completes: the program continues even if the client has
 /// stopped listening.
-async fn report(
-    mut changes: watch::Receiver<News>,
+async fn send_progress(
+    mut changes: watch::Receiver<ProgressState>,
     context: &RequestContext<RoleServer>,
 ) -> Infallible {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
     while changes.changed().await.is_ok() {
-        let News { count, calls, latest } = changes.borrow_and_update().clone();
+        let ProgressState { count, calls, latest } = changes.borrow_and_update().clone();
         let noun = if calls == 1 { "call" } else { "calls" };
         let progress = match latest {
-            Latest::Passed(reported) => reported.about(token.clone()),
-            Latest::Nothing => told(&token, count, format!("{calls} tool {noun} made")),
-            Latest::Waiting(before) => told(&token, count, waiting(before)),
-            Latest::Call(name) => {
-                told(&token, count, format!("{calls} tool {noun} made, last: {name}"))
+            LatestEvent::FromServer(reported) => reported.into_notification(token.clone()),
+            LatestEvent::Nothing => {
+                notification(&token, count, format!("{calls} tool {noun} made"))
             }
-            Latest::Report(name, report) => told(&token, count, format!("{name}: {report}")),
+            LatestEvent::Waiting(before) => notification(&token, count, queue_message(before)),
+            LatestEvent::Call(name) => {
+                notification(&token, count, format!("{calls} tool {noun} made, last: {name}"))
+            }
+            LatestEvent::Report(name, report) => {
+                notification(&token, count, format!("{name}: {report}"))
+            }
         };
         if context.peer.notify_progress(progress).await.is_err() {
             break;
@@ -254,17 +261,17 @@ async fn report(
     std::future::pending().await
 }
 
-fn waiting(before: usize) -> String {
+fn queue_message(before: usize) -> String {
     let others = "the program waits until others end";
     if before == 0 { others.to_owned() } else { format!("{others}; {before} wait before it") }
 }
 
-fn told(token: &ProgressToken, count: u32, message: String) -> ProgressNotificationParam {
+fn notification(token: &ProgressToken, count: u32, message: String) -> ProgressNotificationParam {
     ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(message)
 }
 
-impl Reported {
-    fn about(self, token: ProgressToken) -> ProgressNotificationParam {
+impl ServerReport {
+    fn into_notification(self, token: ProgressToken) -> ProgressNotificationParam {
         let mut progress = ProgressNotificationParam::new(token, self.progress);
         (progress.total, progress.message) = (self.total, self.message);
         progress
@@ -272,22 +279,22 @@ impl Reported {
 }
 
 /// Sends each question to the client, and returns its answer to the server that asked.
-async fn ask(
+async fn forward_questions(
     mut questions: mpsc::Receiver<ClientQuestion>,
     context: &RequestContext<RoleServer>,
 ) -> Infallible {
-    let mut open = FuturesUnordered::new();
+    let mut in_flight = FuturesUnordered::new();
     loop {
         tokio::select! {
-            Some(ClientQuestion { question, mut answer }) = questions.recv(), if open.len() < MAX_WAITING => {
-                open.push(async move {
+            Some(ClientQuestion { question, mut answer }) = questions.recv(), if in_flight.len() < MAX_WAITING => {
+                in_flight.push(async move {
                     let answered =
-                        client::put(&context.peer, &question, answer.closed()).await;
+                        client::ask(&context.peer, &question, answer.closed()).await;
                     // The call that caused the question may have ended.
                     let _ = answer.send(answered);
                 });
             }
-            Some(()) = open.next() => {}
+            Some(()) = in_flight.next() => {}
             else => return std::future::pending().await,
         }
     }

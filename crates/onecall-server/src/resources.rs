@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use onecall_catalog::{ToolFile, summary, tool_place};
+use onecall_catalog::{ToolFile, summary, tool_file_location};
 use onecall_core::ToolSpec;
 use onecall_gateway::{Gateway, ToolTree};
 use rmcp::ErrorData;
@@ -14,47 +14,47 @@ use rmcp::model::{
 };
 use serde_json::json;
 
-const INDEX: &str = "onecall://servers";
-const TEXT: &str = "text/plain";
+const INDEX_URI: &str = "onecall://servers";
+const TEXT_PLAIN: &str = "text/plain";
 
 /// How many servers or tools are on one page of the list.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 
 /// How many tools the text of one server lists.
-const MOST_TOLD: usize = 1_000;
+const MAX_TOOLS_LISTED: usize = 1_000;
 
 /// Characters of a description that are shown.
 const SUMMARY_WIDTH: usize = 100;
 
 /// What a URI refers to.
 #[derive(Debug, PartialEq, Eq)]
-enum Address<'a> {
+enum ResourceUri<'a> {
     Index,
     Server(&'a str),
     Tool { folder: &'a str, stem: &'a str, file: ToolFile },
 }
 
-impl<'a> Address<'a> {
+impl<'a> ResourceUri<'a> {
     fn parse(uri: &'a str) -> Option<Self> {
-        let rest = uri.strip_prefix(INDEX)?;
+        let rest = uri.strip_prefix(INDEX_URI)?;
         let Some(path) = rest.strip_prefix('/').filter(|path| !path.is_empty()) else {
             return (rest.is_empty() || rest == "/").then_some(Self::Index);
         };
         let Some((folder, name)) = path.trim_end_matches('/').split_once('/') else {
             return Some(Self::Server(path.trim_end_matches('/')));
         };
-        let file = |file: &ToolFile| Some((*file, name.strip_suffix(file.ending())?));
+        let file = |file: &ToolFile| Some((*file, name.strip_suffix(file.extension())?));
         let (file, stem) = ToolFile::ALL.iter().find_map(file)?;
         Some(Self::Tool { folder, stem, file })
     }
 }
 
 fn server_uri(folder: &str) -> String {
-    format!("{INDEX}/{folder}")
+    format!("{INDEX_URI}/{folder}")
 }
 
 fn tool_uri(folder: &str, stem: &str, file: ToolFile) -> String {
-    format!("{INDEX}/{folder}/{stem}{}", file.ending())
+    format!("{INDEX_URI}/{folder}/{stem}{}", file.extension())
 }
 
 fn mime_type(file: ToolFile) -> &'static str {
@@ -76,21 +76,26 @@ pub(crate) async fn list(
         None => (None, None),
         Some(Some(("server", name))) => (Some(name), None),
         Some(Some(("tool", name))) => (folders.keys().last().map(String::as_str), Some(name)),
-        Some(_) => return Err(ErrorData::invalid_params("this cursor is not one of ours", None)),
+        Some(_) => {
+            return Err(ErrorData::invalid_params(
+                "this cursor is not valid; list again without a cursor",
+                None,
+            ));
+        }
     };
     let mut page = Vec::new();
     if cursor.is_none() {
-        let index = Resource::new(INDEX, "servers").with_mime_type(TEXT);
+        let index = Resource::new(INDEX_URI, "servers").with_mime_type(TEXT_PLAIN);
         page.push(index.with_description("The servers whose tools programs can call."));
     }
-    let mut room = PAGE;
+    let mut room = PAGE_SIZE;
     let mut last = None;
     let unseen = folders.iter().filter(|(name, _)| folder_seen.is_none_or(|it| name.as_str() > it));
     for (folder, count) in unseen.take(room) {
         room -= 1;
         last = Some(format!("server {folder}"));
         let about = format!("The tools of this server: {count}");
-        let server = Resource::new(server_uri(folder), folder.as_str()).with_mime_type(TEXT);
+        let server = Resource::new(server_uri(folder), folder.as_str()).with_mime_type(TEXT_PLAIN);
         page.push(server.with_description(about));
     }
     let unseen = tree.tools().filter(|it| tool_seen.is_none_or(|seen| it.callable.as_str() > seen));
@@ -106,10 +111,10 @@ pub(crate) async fn list(
 }
 
 fn files_of(spec: &Arc<ToolSpec>) -> Vec<Resource> {
-    let Some((folder, stem)) = tool_place(spec) else { return Vec::new() };
+    let Some((folder, stem)) = tool_file_location(spec) else { return Vec::new() };
     let about = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
     let file = |file: ToolFile| {
-        let name = format!("{folder}/{stem}{}", file.ending());
+        let name = format!("{folder}/{stem}{}", file.extension());
         let resource = Resource::new(tool_uri(&folder, stem, file), name);
         let resource = resource.with_mime_type(mime_type(file));
         if about.is_empty() { resource } else { resource.with_description(about.clone()) }
@@ -120,15 +125,16 @@ fn files_of(spec: &Arc<ToolSpec>) -> Vec<Resource> {
 /// The templates of resource URIs.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let template = |path: &str, name: &str, about: &str| {
-        ResourceTemplate::new(format!("{INDEX}/{path}"), name).with_description(about)
+        ResourceTemplate::new(format!("{INDEX_URI}/{path}"), name).with_description(about)
     };
-    let server = template("{server}", "server", "The tools of one server.").with_mime_type(TEXT);
+    let server =
+        template("{server}", "server", "The tools of one server.").with_mime_type(TEXT_PLAIN);
     let files = ToolFile::ALL.map(|file| {
         let (path, about) = match file {
             ToolFile::Python => ("{server}/{tool}.pyi", "How to call a tool in Python."),
             ToolFile::TypeScript => ("{server}/{tool}.ts", "How to call a tool in TypeScript."),
         };
-        let name = format!("tool{}", file.ending());
+        let name = format!("tool{}", file.extension());
         template(path, &name, about).with_mime_type(mime_type(file))
     });
     ListResourceTemplatesResult::with_all_items([vec![server], files.into()].concat())
@@ -136,22 +142,22 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
 
 /// Reads the resource with this URI.
 pub(crate) async fn read(gateway: &Gateway, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let Some(address) = Address::parse(uri) else {
-        return Err(not_found(uri, Some(INDEX.to_owned())));
+    let Some(address) = ResourceUri::parse(uri) else {
+        return Err(not_found(uri, Some(INDEX_URI.to_owned())));
     };
     let (text, kind) = match address {
-        Address::Index => (index(&gateway.tree().await, &gateway.folders()), TEXT),
-        Address::Server(folder) => {
+        ResourceUri::Index => (index_text(&gateway.tree().await, &gateway.folders()), TEXT_PLAIN),
+        ResourceUri::Server(folder) => {
             let tree = gateway.tree_with(folder).await;
-            match of_server(&tree, folder) {
-                Some(text) => (text, TEXT),
+            match server_text(&tree, folder) {
+                Some(text) => (text, TEXT_PLAIN),
                 None => {
                     let near = tree.nearest_folder(folder).map(|near| server_uri(&near));
                     return Err(not_found(uri, near));
                 }
             }
         }
-        Address::Tool { folder, stem, file } => {
+        ResourceUri::Tool { folder, stem, file } => {
             let tree = gateway.tree_with(folder).await;
             match tree.tool(folder, stem) {
                 Some(spec) => (file.text(spec, gateway.observed(spec).as_ref()), mime_type(file)),
@@ -174,7 +180,7 @@ fn not_found(uri: &str, nearest: Option<String>) -> ErrorData {
     ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
 }
 
-fn index(tree: &ToolTree, all: &[String]) -> String {
+fn index_text(tree: &ToolTree, all: &[String]) -> String {
     let folders = tree.folders();
     let mut text = String::new();
     for (folder, count) in &folders {
@@ -188,11 +194,11 @@ fn index(tree: &ToolTree, all: &[String]) -> String {
     text
 }
 
-fn of_server(tree: &ToolTree, folder: &str) -> Option<String> {
+fn server_text(tree: &ToolTree, folder: &str) -> Option<String> {
     let mut text = String::new();
     let mut tools = tree.tools_in(folder);
-    for spec in tools.by_ref().take(MOST_TOLD) {
-        let (folder, stem) = tool_place(spec)?;
+    for spec in tools.by_ref().take(MAX_TOOLS_LISTED) {
+        let (folder, stem) = tool_file_location(spec)?;
         let about = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
         let line = format!("{}: {about}", tool_uri(&folder, stem, ToolFile::Python));
         _ = writeln!(text, "{}", line.trim_end_matches([':', ' ']));
@@ -206,7 +212,7 @@ fn of_server(tree: &ToolTree, folder: &str) -> Option<String> {
 
 /// Completions for an argument of a template.
 pub(crate) async fn complete(gateway: &Gateway, request: &CompleteRequestParams) -> CompletionInfo {
-    let known = matches!(&request.r#ref, Reference::Resource(it) if it.uri.starts_with(INDEX));
+    let known = matches!(&request.r#ref, Reference::Resource(it) if it.uri.starts_with(INDEX_URI));
     let typed = request.argument.value.as_str();
     let server = request.context.as_ref().and_then(|it| it.arguments.as_ref()?.get("server"));
     let values = match request.argument.name.as_str() {
@@ -216,7 +222,7 @@ pub(crate) async fn complete(gateway: &Gateway, request: &CompleteRequestParams)
                 Some(folder) => gateway.tree_with(folder).await,
                 None => gateway.tree().await,
             };
-            let places = tree.tools().filter_map(|spec| tool_place(spec));
+            let places = tree.tools().filter_map(|spec| tool_file_location(spec));
             let meant = places.filter(|(folder, _)| server.is_none_or(|it| it == folder));
             meant.map(|(_, stem)| stem.to_owned()).collect()
         }
@@ -237,12 +243,12 @@ mod tests {
 
     #[test]
     fn addresses_are_read_leniently_and_nothing_else_is() {
-        let tool = |file| Some(Address::Tool { folder: "a", stem: "b", file });
+        let tool = |file| Some(ResourceUri::Tool { folder: "a", stem: "b", file });
         for (uri, expected) in [
-            ("onecall://servers", Some(Address::Index)),
-            ("onecall://servers/", Some(Address::Index)),
-            ("onecall://servers/a", Some(Address::Server("a"))),
-            ("onecall://servers/a/", Some(Address::Server("a"))),
+            ("onecall://servers", Some(ResourceUri::Index)),
+            ("onecall://servers/", Some(ResourceUri::Index)),
+            ("onecall://servers/a", Some(ResourceUri::Server("a"))),
+            ("onecall://servers/a/", Some(ResourceUri::Server("a"))),
             ("onecall://servers/a/b.pyi", tool(ToolFile::Python)),
             ("onecall://servers/a/b.ts", tool(ToolFile::TypeScript)),
             ("onecall://servers/a/b.js", None),
@@ -250,7 +256,7 @@ mod tests {
             ("file:///etc/passwd", None),
             ("", None),
         ] {
-            assert_eq!(Address::parse(uri), expected, "{uri}");
+            assert_eq!(ResourceUri::parse(uri), expected, "{uri}");
         }
     }
 }

@@ -10,12 +10,12 @@ use rmcp::service::RequestContext;
 const PARENT: &str = "traceparent";
 const STATE: &str = "tracestate";
 
-pub(crate) fn of(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
-    let told = || {
+pub(crate) fn of_request(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
+    let in_meta = || {
         let (parent, state) = (context.meta.get_traceparent()?, context.meta.get_tracestate());
-        TraceContext::read(parent, state)
+        TraceContext::parse(parent, state)
     };
-    told().or_else(|| in_headers(&context.extensions.get::<Parts>()?.headers))
+    in_meta().or_else(|| in_headers(&context.extensions.get::<Parts>()?.headers))
 }
 
 fn in_headers(headers: &HeaderMap) -> Option<TraceContext> {
@@ -27,5 +27,5 @@ fn in_headers(headers: &HeaderMap) -> Option<TraceContext> {
     }
     let states: Option<Vec<&str>> =
         headers.get_all(STATE).iter().map(|state| state.to_str().ok()).collect();
-    TraceContext::read(parent, states.map(|states| states.join(",")).as_deref())
+    TraceContext::parse(parent, states.map(|states| states.join(",")).as_deref())
 }

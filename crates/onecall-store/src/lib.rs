@@ -1,6 +1,10 @@
-//! The SQLite implementation of the storage traits: [`open`] returns a
-//! [`Store`](onecall_core::storage::Store) in a file of the user, for data that outlives a process.
+//! The SQLite implementation of the storage traits, in a file of the user: [`open`] returns a
+//! [`Store`](onecall_core::storage::Store) for records and caches, and [`open_durable`] one that is a
+//! [`DurableStore`](onecall_core::storage::DurableStore) for journals and approvals, too.
 
 mod sqlite;
 
-pub use sqlite::{Inspection, inspect, open, read_listings};
+pub use sqlite::{
+    DEFAULT_JOURNAL_MB, Inspection, SqliteStore, inspect, open, open_durable, read_listings,
+    unavailable,
+};

@@ -6,13 +6,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use onecall_clients::edit;
-use onecall_clients::{Format, TextFile};
+use onecall_clients::{FileFormat, TextFile};
 use serde_json::{Map, Value};
 
 use crate::setup;
 
 /// The timeout for the command, longer than it takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 
 const NAME: &str = "onecall";
 
@@ -51,7 +51,7 @@ fn program() -> Option<PathBuf> {
 }
 
 fn servers(text: &str) -> Option<Map<String, Value>> {
-    let mut document = edit::read(text, Format::Json).ok()?;
+    let mut document = edit::read(text, FileFormat::Json).ok()?;
     match document.get_mut("mcpServers").map(Value::take) {
         Some(Value::Object(servers)) => Some(servers),
         None => Some(Map::new()),
@@ -66,7 +66,7 @@ fn run(program: &Path, arguments: &[&str]) -> bool {
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(true);
         let Ok(mut child) = command.spawn() else { return false };
-        let ended = tokio::time::timeout(PATIENCE, child.wait()).await;
+        let ended = tokio::time::timeout(COMMAND_TIMEOUT, child.wait()).await;
         ended.is_ok_and(|status| status.is_ok_and(|status| status.success()))
     })
 }

@@ -16,9 +16,10 @@ use crate::commands::init::{ImportArguments, InitArguments};
 use crate::commands::install::{InstallArguments, TargetArguments};
 use crate::commands::servers::AddArguments;
 use crate::commands::{
-    CacheCommand, ConfigCommand, LogsArguments, RunsArguments, SecretsCommand, StatsArguments,
+    ApprovalsCommand, CacheCommand, ConfigCommand, LogsArguments, RunsArguments, SecretsCommand,
+    StatsArguments,
 };
-use crate::configuration::Configuration;
+use crate::configuration::LazyConfiguration;
 use crate::http::HttpOptions;
 use crate::logging::LogFormat;
 
@@ -44,8 +45,8 @@ pub(crate) struct Cli {
 impl Cli {
     /// Parses the words of a command line. Errors and help are printed in the colours that
     /// `--color` asks for; then the process exits.
-    pub(crate) fn of_words(words: Vec<OsString>) -> Self {
-        let mut command = Self::command().color(Color::wanted_by(&words).for_help());
+    pub(crate) fn parse_words(words: Vec<OsString>) -> Self {
+        let mut command = Self::command().color(Color::from_words(&words).for_help());
         let matches = command.try_get_matches_from_mut(words);
         let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
         parsed.unwrap_or_else(|error| error.format(&mut command).exit())
@@ -75,7 +76,7 @@ pub(crate) struct Global {
     pub(crate) color: Color,
     /// What was read of the configuration.
     #[arg(skip)]
-    pub(crate) configuration: Configuration,
+    pub(crate) configuration: LazyConfiguration,
 }
 
 /// What `onecall run` takes.
@@ -138,7 +139,7 @@ pub(crate) struct CallArguments {
 /// What `onecall exec` takes.
 #[derive(Args, Debug)]
 pub(crate) struct ExecArguments {
-    /// A folder that programs may read and write, and where those with a filename are kept
+    /// A folder that programs may read and write; a program sent with a filename is stored there
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 }
@@ -328,7 +329,7 @@ read, 130 it was interrupted")]
         #[arg(long)]
         explain: bool,
     },
-    /// List recorded runs, newest first; show one, or replay it
+    /// List runs, newest first, those that have not ended at the top; show one, or replay it
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "\
@@ -341,10 +342,62 @@ Examples:
   onecall runs replay 1m7g7r5ga39rv3"
     )]
     Runs(RunsArguments),
+    /// List the calls that wait for a person, and approve or deny them
+    #[command(after_help = "\
+The section `approvals` of the configuration names the calls that need an approval. Answers reach a
+running gateway at once; the first one counts.
+
+Examples:
+  onecall approvals list
+  onecall approvals show 1m7g7r5ga39rv3
+  onecall approvals approve 1m7g7r5ga39rv3.2
+  onecall approvals deny 1m7g7r5ga39rv3 --reason 'not before Monday'
+  onecall approvals watch")]
+    Approvals {
+        #[command(subcommand)]
+        command: ApprovalsCommand,
+    },
+    /// Continue a run that was interrupted, here, and print its answer
+    #[command(after_help = "\
+The program is executed again from its start; calls that were made before are answered from the
+run's journal and not repeated. A run that waits for an approval can be continued here, too: the
+question appears on this terminal. Only runs that may ask can be continued, or all of them with
+`durable: true`.
+
+Examples:
+  onecall runs
+  onecall resume 1m7g7r5ga39rv3
+
+Exit codes: 0 the run succeeded, 1 it failed or cannot be continued, 2 it could not be started,
+130 it was interrupted again")]
+    Resume {
+        /// The run's id, or the beginning of it
+        run: String,
+        /// Print the answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a run that waits, was interrupted or still runs, whichever process has it
+    #[command(after_help = "\
+The run makes no further calls, and its open questions are withdrawn. Calls that were made stay
+made. Only runs that can be continued are known here: those that may ask, or all of them with
+`durable: true`.
+
+Example:
+  onecall cancel 1m7g7r5ga39rv3
+
+Exit codes: 0 the run is cancelled, 1 it had ended or does not exist, 2 the store cannot be used")]
+    Cancel {
+        /// The run's id, or the beginning of it
+        run: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show what servers wrote to stderr, what happened to them, and the warnings of gateways
     #[command(after_help = "\
 Every gateway and command that uses servers, apart from doctor, writes to these files in your state
-directory: 1 MB for each server and as much of what came before. `logs: off` in the configuration
+directory: 1 MB for each server, and 1 MB of older lines. `logs: off` in the configuration
 turns it off.
 
 Examples:
@@ -352,7 +405,7 @@ Examples:
   onecall logs files --follow
   onecall logs files -n 500 --json | jq -r .message
 
-Exit codes: 0 they were shown, 2 there is no such server, 130 it was interrupted")]
+Exit codes: 0 the logs were shown, 2 there is no such server, 130 the command was interrupted")]
     Logs(LogsArguments),
     /// Show how many programs ran, how long they took and what they saved: by day, server and tool
     #[command(after_help = "Examples:\n  onecall stats\n  onecall stats --since 4w --json")]
@@ -379,8 +432,8 @@ Exit codes: 0 nothing is broken, 1 something is broken, 2 the check itself faile
         args_conflicts_with_subcommands = true,
         after_help = "\
 Tools are shown at once as their servers listed them last; only servers whose tools were never
-listed are started first. Those that were listed more than an hour ago list their tools again
-after that, and you are told if something has changed.
+listed are started first. Servers whose list is more than an hour old list their tools again
+after that, and a note says if something has changed.
 
 Examples:
   onecall tools
@@ -487,7 +540,7 @@ Examples:
     #[command(after_help = "\
 The login is stored in your state directory, in a file that only you can read, and renews itself.
 Every onecall with the same configuration uses it, even one that is running already. If the address
-of the login looks suspicious, you are asked first; 'issuer' under 'oauth' in the server's entry
+of the login looks suspicious, onecall asks you first; 'issuer' under 'oauth' in the server's entry
 sets the address that you expect.
 
 Example:
@@ -533,7 +586,7 @@ Example:
     /// Print a completion script for a shell
     #[command(after_help = "\
 In bash, zsh and fish, the names of servers and tools are completed, too. No server is started for
-that: tools are known by their names once any command has listed them.
+that: onecall knows the names of tools once a command has listed them.
 
 Examples:
   onecall completions bash > ~/.local/share/bash-completion/completions/onecall
@@ -549,7 +602,7 @@ Examples:
   onecall man | man -l -
   onecall man ~/.local/share/man/man1")]
     Man {
-        /// Folder to write a page for each command to; without it, prints the page of onecall
+        /// Folder to write one page for each command to [default: print only the page of onecall]
         folder: Option<PathBuf>,
     },
     /// Print the licences and notices of everything that is in this binary
@@ -565,6 +618,15 @@ Examples:
     /// Prints the names of the tools that were seen last, for the completion of a shell
     #[command(hide = true)]
     ToolNames,
+    /// Prints the ids of open questions and their runs, for the completion of a shell
+    #[command(hide = true)]
+    QuestionIds,
+    /// Prints the ids of approvals that cover later calls, for the completion of a shell
+    #[command(hide = true)]
+    GrantIds,
+    /// Prints the ids of runs that have not ended, for the completion of a shell
+    #[command(hide = true)]
+    UnfinishedRunIds,
     /// The MCP server of the demo
     #[command(hide = true)]
     DemoServer,

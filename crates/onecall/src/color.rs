@@ -21,7 +21,7 @@ pub(crate) enum Color {
 impl Color {
     /// The value of `--color` in a command line that is not parsed yet. An invalid value is left to
     /// the parser.
-    pub(crate) fn wanted_by(words: &[OsString]) -> Self {
+    pub(crate) fn from_words(words: &[OsString]) -> Self {
         let mut words = words.iter().map(|word| word.to_string_lossy()).take_while(|it| it != "--");
         let mut color = Self::default();
         while let Some(word) = words.next() {

@@ -2,36 +2,36 @@
 
 use std::sync::OnceLock;
 
-use onecall_config::{ConfigErrors, Loaded, Located, Surroundings, locate};
+use onecall_config::{ConfigErrors, LoadedConfig, LocatedConfig, ProcessContext, locate};
 
 use crate::cli::Global;
 use crate::reload::WatchedFiles;
 
 /// The parts of the configuration that have been read so far.
 #[derive(Debug, Default)]
-pub(crate) struct Configuration {
-    found: OnceLock<FoundFile>,
-    loaded: OnceLock<Result<Loaded, ConfigErrors>>,
+pub(crate) struct LazyConfiguration {
+    found: OnceLock<LocatedFile>,
+    loaded: OnceLock<Result<LoadedConfig, ConfigErrors>>,
 }
 
 /// The file to use, or why there is none.
 #[derive(Debug)]
-struct FoundFile {
+struct LocatedFile {
     /// Every file on which the choice depends, with its state before it was read.
     watched: WatchedFiles,
-    located: anyhow::Result<Located>,
+    located: anyhow::Result<LocatedConfig>,
 }
 
 impl Global {
     /// The configuration file to use, with the content that was read.
-    pub(crate) fn located(&self) -> anyhow::Result<&Located> {
+    pub(crate) fn located(&self) -> anyhow::Result<&LocatedConfig> {
         self.found().located.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
     }
 
     /// The parsed configuration.
-    pub(crate) fn loaded(&self) -> anyhow::Result<&Loaded> {
+    pub(crate) fn loaded(&self) -> anyhow::Result<&LoadedConfig> {
         let located = self.located()?;
-        let load = || located.load(&Surroundings::of_process());
+        let load = || located.load(&ProcessContext::current());
         let loaded = self.configuration.loaded.get_or_init(load);
         loaded.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
     }
@@ -42,13 +42,13 @@ impl Global {
         self.found().watched.clone()
     }
 
-    fn found(&self) -> &FoundFile {
+    fn found(&self) -> &LocatedFile {
         self.configuration.found.get_or_init(|| {
             let explicit = self.config.as_deref();
-            let surroundings = Surroundings::of_process();
-            let watched = WatchedFiles::of_configuration(explicit, &surroundings);
-            let located = locate(explicit, &surroundings).map_err(anyhow::Error::from);
-            FoundFile { watched, located }
+            let context = ProcessContext::current();
+            let watched = WatchedFiles::of_configuration(explicit, &context);
+            let located = locate(explicit, &context).map_err(anyhow::Error::from);
+            LocatedFile { watched, located }
         })
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use onecall_server::{AllowedHost, AllowedOrigin, HttpSettings, Token};
+use onecall_server::{AllowedHostHeader, AllowedOrigin, BearerToken, HttpSettings};
 
 /// The variable with the token, if no option gives one.
 const TOKEN_VARIABLE: &str = "ONECALL_TOKEN";
@@ -16,8 +16,8 @@ const MAX_TOKEN_FILE: u64 = 64 * 1024;
 /// Options of serving over HTTP.
 #[derive(Args, Debug)]
 pub(crate) struct HttpOptions {
-    /// Serve MCP over streamable HTTP at http://ADDR/mcp instead, to many clients at once; port 0
-    /// takes a free one
+    /// Serve MCP over streamable HTTP at http://ADDR/mcp instead of stdio, to many clients at once;
+    /// port 0 takes a free port
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
     /// Ask clients for this token of at least 16 characters; without a token, ADDR must be a loopback
@@ -30,7 +30,7 @@ pub(crate) struct HttpOptions {
     token_file: Option<PathBuf>,
     /// Accept requests for this host too, as NAME or NAME:PORT; may be repeated
     #[arg(long, requires = "http", value_name = "NAME")]
-    allow_host: Vec<AllowedHost>,
+    allow_host: Vec<AllowedHostHeader>,
     /// Accept requests of web pages of this origin too, as https://app.example.com; may be repeated
     #[arg(long, requires = "http", value_name = "ORIGIN")]
     allow_origin: Vec<AllowedOrigin>,
@@ -51,9 +51,9 @@ impl HttpOptions {
         Ok(Some(HttpSettings { address, token, hosts, origins }))
     }
 
-    fn token(&self) -> anyhow::Result<Option<Token>> {
+    fn token(&self) -> anyhow::Result<Option<BearerToken>> {
         if let Some(token) = &self.token {
-            return Token::new(token).map(Some).context("--token cannot be used");
+            return BearerToken::new(token).map(Some).context("--token cannot be used");
         }
         if let Some(file) = &self.token_file {
             let unusable = || format!("the token file '{}' cannot be used", file.display());
@@ -62,11 +62,11 @@ impl HttpOptions {
                 bail!("{}: it is too long", unusable());
             }
             let text = std::fs::read_to_string(file).with_context(unusable)?;
-            return Token::new(text.trim()).map(Some).with_context(unusable);
+            return BearerToken::new(text.trim()).map(Some).with_context(unusable);
         }
         match std::env::var(TOKEN_VARIABLE) {
             Ok(token) => {
-                let token = Token::new(&token);
+                let token = BearerToken::new(&token);
                 token.map(Some).with_context(|| format!("{TOKEN_VARIABLE} cannot be used"))
             }
             Err(std::env::VarError::NotPresent) => Ok(None),

@@ -5,36 +5,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_bridge::Bridge;
-use onecall_config::{Config, Surroundings};
+use onecall_config::{Config, ProcessContext};
 use onecall_core::{CallableName, ServerName};
-use onecall_gateway::{LastSeen, SeenTools, redactor};
+use onecall_gateway::{LastKnownTools, ListingStore, redactor};
 
 use crate::cli::Global;
 use crate::setup;
 
 /// How long a command waits for the store to be written.
-const STORING: Duration = Duration::from_secs(2);
+const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Stores the listings of the servers of a bridge; `config` is their configuration.
-pub(crate) fn keep(bridge: &Bridge, config: &Config) {
+pub(crate) fn save(bridge: &Bridge, config: &Config) {
     if let Some(writer) = setup::store(config) {
-        SeenTools::new(Arc::clone(&writer)).keep(bridge, || redactor(config));
-        writer.close(STORING);
+        ListingStore::new(Arc::clone(&writer)).save(bridge, || redactor(config));
+        writer.close(STORE_CLOSE_TIMEOUT);
     }
 }
 
 /// Removes the stored listings of servers with these names. Does nothing if the store cannot be
 /// used: a listing is found only through a server in the configuration, so that does no harm.
-pub(crate) fn forget<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Global) {
+pub(crate) fn remove<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Global) {
     let Some(config) = config(global) else { return };
-    let file = config.store.file(&Surroundings::of_process().directories);
+    let file = config.store.file(&ProcessContext::current().directories);
     // Opening a store that does not exist would create one.
     if file.is_some_and(|file| file.exists())
         && let Some(writer) = setup::store(&config)
     {
         let servers: Vec<ServerName> = servers.into_iter().map(ServerName::new).collect();
-        SeenTools::new(Arc::clone(&writer)).forget(&servers);
-        writer.close(STORING);
+        ListingStore::new(Arc::clone(&writer)).remove(&servers);
+        writer.close(STORE_CLOSE_TIMEOUT);
     }
 }
 
@@ -43,14 +43,14 @@ pub(crate) fn forget<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Gl
 pub(crate) fn tool_names(global: &Global) -> Vec<CallableName> {
     let names = || {
         let config = config(global)?;
-        let file = config.store.file(&Surroundings::of_process().directories)?;
-        Some(LastSeen::names_in(&file, &config))
+        let file = config.store.file(&ProcessContext::current().directories)?;
+        Some(LastKnownTools::stored_tool_names(&file, &config))
     };
     names().unwrap_or_default()
 }
 
 /// The configuration, without reporting errors; `None` if it is invalid or not trusted.
 fn config(global: &Global) -> Option<Config> {
-    let loaded = onecall_config::load(global.config.as_deref(), &Surroundings::of_process());
+    let loaded = onecall_config::load(global.config.as_deref(), &ProcessContext::current());
     Some(loaded.ok()?.config)
 }

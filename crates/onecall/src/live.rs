@@ -10,15 +10,15 @@ use onecall_bridge::ServerStatus;
 use onecall_core::{CallableName, Caller};
 use onecall_runtime::{CallEvent, Observer};
 
-use crate::spectator::spectator;
-use crate::terminal::{Readable, spinner};
+use crate::terminal::{TerminalEscaper, spinner};
+use crate::terminal_caller::terminal_caller;
 use crate::waiting;
 
 /// The name of the client in the records of programs that commands run.
 pub(crate) const COMMAND_LINE: &str = "command line";
 
 /// How many tools are named when a program is interrupted.
-const NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// Whether output is shown as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,43 +28,43 @@ pub(crate) enum Echo {
 }
 
 /// Observes a program and shows its output and progress.
-pub(crate) struct Live {
+pub(crate) struct LiveProgress {
     echo: Echo,
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
     /// Hidden if stderr is not a terminal.
     spinner: ProgressBar,
 }
 
-struct State {
-    stdout: Readable,
-    stderr: Readable,
+struct LiveState {
+    stdout: TerminalEscaper,
+    stderr: TerminalEscaper,
     /// Tool calls by name: how many have begun, and how many have ended.
-    calls: BTreeMap<CallableName, Calls>,
+    calls: BTreeMap<CallableName, CallCounts>,
     /// The error that prevented a part of stdout from being written, if any.
     lost_output: Option<io::Error>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Calls {
+struct CallCounts {
     begun: u64,
     ended: u64,
 }
 
-impl State {
-    fn total(&self) -> Calls {
-        let add = |sum: Calls, it: &Calls| Calls {
+impl LiveState {
+    fn total(&self) -> CallCounts {
+        let add = |sum: CallCounts, it: &CallCounts| CallCounts {
             begun: sum.begun + it.begun,
             ended: sum.ended + it.ended,
         };
-        self.calls.values().fold(Calls::default(), add)
+        self.calls.values().fold(CallCounts::default(), add)
     }
 }
 
-impl Live {
+impl LiveProgress {
     pub(crate) fn new(echo: Echo) -> Self {
-        let state = State {
-            stdout: Readable::new(io::stdout().is_terminal()),
-            stderr: Readable::new(io::stderr().is_terminal()),
+        let state = LiveState {
+            stdout: TerminalEscaper::new(io::stdout().is_terminal()),
+            stderr: TerminalEscaper::new(io::stderr().is_terminal()),
             calls: BTreeMap::new(),
             lost_output: None,
         };
@@ -96,7 +96,7 @@ impl Live {
         .await
     }
 
-    fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn with_state<T>(&self, change: impl FnOnce(&mut LiveState) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -104,23 +104,23 @@ impl Live {
     pub(crate) fn calls_made(&self) -> String {
         self.with_state(|state| {
             let total = state.total();
-            let mut told = tool_calls(total.begun);
+            let mut text = tool_calls(total.begun);
             match total.begun - total.ended {
                 0 => {}
-                left => told.push_str(&format!(" ({left} not answered)")),
+                left => text.push_str(&format!(" ({left} not answered)")),
             }
             let mut names = state.calls.iter();
-            let one = |(name, calls): (&CallableName, &Calls)| match calls.begun {
+            let one = |(name, calls): (&CallableName, &CallCounts)| match calls.begun {
                 1 => name.to_string(),
                 many => format!("{many}× {name}"),
             };
-            let named: Vec<_> = names.by_ref().take(NAMES).map(one).collect();
+            let named: Vec<_> = names.by_ref().take(MAX_NAMES).map(one).collect();
             if !named.is_empty() {
-                told.push_str(&format!(": {}", named.join(", ")));
+                text.push_str(&format!(": {}", named.join(", ")));
             }
             match names.count() {
-                0 => told,
-                more => format!("{told} and {more} more tools"),
+                0 => text,
+                more => format!("{text} and {more} more tools"),
             }
         })
     }
@@ -135,7 +135,7 @@ impl Live {
         if self.spinner.is_hidden() {
             return;
         }
-        let Calls { begun, ended } = self.with_state(|state| state.total());
+        let CallCounts { begun, ended } = self.with_state(|state| state.total());
         let done = tool_calls(ended);
         self.spinner.set_message(match begun.saturating_sub(ended) {
             0 => format!("{done} done"),
@@ -148,8 +148,8 @@ impl Live {
     }
 }
 
-impl Observer for Live {
-    fn waits(&self, _before: usize) {
+impl Observer for LiveProgress {
+    fn queued(&self, _before: usize) {
         self.spinner.set_message("waiting until other programs end");
     }
 
@@ -157,7 +157,9 @@ impl Observer for Live {
         let (name, begun, ended) = match event {
             CallEvent::Intent(call) => (&call.name, 1, 0),
             CallEvent::End { name, result: Some(_), .. } => (*name, 0, 1),
-            CallEvent::Decision(..) | CallEvent::End { result: None, .. } => return,
+            CallEvent::Decision(..)
+            | CallEvent::Verdict { .. }
+            | CallEvent::End { result: None, .. } => return,
         };
         self.with_state(|state| {
             let calls = state.calls.entry(name.clone()).or_default();
@@ -172,7 +174,7 @@ impl Observer for Live {
     }
 
     fn caller(&self) -> Option<Arc<Caller>> {
-        Some(spectator(self.spinner.clone()))
+        Some(terminal_caller(self.spinner.clone()))
     }
 
     // If output cannot be written, the program continues, because its calls may matter more than
@@ -217,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_was_begun_is_told() {
-        let live = Live::new(Echo::Nothing);
+        let live = LiveProgress::new(Echo::Nothing);
         assert_eq!(live.calls_made(), "0 tool calls");
         let names = ["send", "look", "send"].map(|it| CallableName::new(format!("mcp__x__{it}")));
         for name in &names {
@@ -226,7 +228,8 @@ mod tests {
         let answered = Ok(Answer::live(ToolValue::Nothing));
         for (name, result) in [(&names[0], None), (&names[1], Some(&answered))] {
             let duration = Duration::ZERO;
-            live.call_event(&CallEvent::End { name, tool: None, result, duration });
+            let (tool, is_replayed) = (None, false);
+            live.call_event(&CallEvent::End { name, tool, result, duration, is_replayed });
         }
         assert_eq!(
             live.calls_made(),

@@ -2,7 +2,7 @@
 //! programs.
 
 use clap::ValueEnum;
-use onecall_bridge::{AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET};
+use onecall_bridge::{AVAILABILITY_LOG_TARGET, LIFECYCLE_LOG_TARGET};
 use onecall_runtime::RUN_LOG_TARGET;
 use serde_json::json;
 use tracing::{Level, Metadata};
@@ -32,7 +32,7 @@ pub(crate) enum LogFormat {
 /// The default log filter, without `--log` and `RUST_LOG`: warnings, or only errors with `--quiet`;
 /// a server for many clients also logs one line for every program. Commands that end by themselves
 /// report failed servers once, in their own output.
-fn default(global: &Global, command: &Command) -> String {
+fn default_filter(global: &Global, command: &Command) -> String {
     match command {
         _ if global.quiet => "error".to_owned(),
         Command::Serve(http) if http.is_wanted() => format!("warn,{RUN_LOG_TARGET}=info"),
@@ -52,7 +52,7 @@ pub(crate) fn start(
 ) -> anyhow::Result<()> {
     let from_environment = std::env::var("RUST_LOG").ok();
     let directives =
-        global.log.clone().or(from_environment).unwrap_or_else(|| default(global, command));
+        global.log.clone().or(from_environment).unwrap_or_else(|| default_filter(global, command));
     let filter = EnvFilter::try_new(&directives)
         .map_err(|error| anyhow::anyhow!("'{directives}' is not a log level or filter: {error}"))?;
     let filter = filter.and(filter_fn(move |metadata| is_line(metadata, &directives)));
@@ -80,7 +80,7 @@ fn is_line(metadata: &Metadata<'_>, directives: &str) -> bool {
     let library = metadata.target().split("::").next().unwrap_or_default();
     let is_brief = *metadata.level() <= Level::INFO;
     metadata.is_event()
-        && metadata.target() != LIFE_LOG_TARGET
+        && metadata.target() != LIFECYCLE_LOG_TARGET
         && (is_brief || library.starts_with("onecall") || directives.contains(library))
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn announce(format: LogFormat, message: &str) {
 }
 
 /// Prints why a command failed.
-pub(crate) fn complain(format: LogFormat, message: &str) {
+pub(crate) fn report_error(format: LogFormat, message: &str) {
     match format {
         LogFormat::Human => say(&format!("error: {message}")),
         LogFormat::Json => say_as_json("ERROR", message),

@@ -3,29 +3,31 @@
 mod claude_code;
 mod cli;
 mod color;
+mod command_line;
 mod commands;
-mod comparison;
 mod configuration;
 mod demo;
-mod difference;
-mod figures;
+mod durable_store;
+mod file_diff;
+mod formatting;
 mod http;
-mod layout;
+mod line_diff;
 mod listings;
 mod live;
 mod logging;
 mod logs;
+mod pretty_json;
 mod protection;
 mod reload;
 mod setup;
-mod span;
-mod spectator;
 mod system;
 mod table;
 mod telemetry;
 mod terminal;
+mod terminal_caller;
+mod terminal_questions;
+mod time_span;
 mod waiting;
-mod words;
 
 use std::process::ExitCode;
 
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
         // A store or a log that reaches `ulimit -f` is a failed write, as on a full disk. Where the
         // system refuses that, such a write ends the process, as it does by default.
         _ = onecall_engine::ignore_file_size_signal();
-        commands::run(cli::Cli::of_words(words::of_process()))
+        commands::run(cli::Cli::parse_words(command_line::of_process()))
     };
     onecall_engine::run_if_zygote().unwrap_or_else(command)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use onecall_config::{Config, Loaded, Surroundings};
+use onecall_config::{Config, LoadedConfig, ProcessContext};
 use onecall_core::ServerName;
 use onecall_gateway::{Gateway, Reloaded};
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,10 +24,10 @@ use crate::protection::{self, Overlaps};
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a file must be unchanged before it is read: some editors write in several steps.
-const QUIET: Duration = Duration::from_millis(300);
+const STABLE_TIME: Duration = Duration::from_millis(300);
 
 /// The configuration that a gateway follows.
-pub(crate) struct Followed {
+pub(crate) struct ConfigWatcher {
     explicit: Option<PathBuf>,
     /// The current configuration file.
     source: Option<PathBuf>,
@@ -38,11 +38,11 @@ pub(crate) struct Followed {
 
 /// Every file whose change may lead to another configuration, with its last known state.
 #[derive(Clone, Debug)]
-pub(crate) struct WatchedFiles(Vec<(PathBuf, Option<State>)>);
+pub(crate) struct WatchedFiles(Vec<(PathBuf, Option<FileState>)>);
 
-impl Followed {
+impl ConfigWatcher {
     /// Follows the configuration of a command, which was loaded before.
-    pub(crate) fn new(global: &Global, loaded: &Loaded) -> Self {
+    pub(crate) fn new(global: &Global, loaded: &LoadedConfig) -> Self {
         Self {
             explicit: global.config.clone(),
             source: loaded.source.clone(),
@@ -52,14 +52,18 @@ impl Followed {
     }
 
     /// Reloads the configuration of `gateway` on changes, for as long as the future is polled.
-    pub(crate) async fn keep(mut self, gateway: Arc<Gateway>) {
+    pub(crate) async fn reload_on_change(mut self, gateway: Arc<Gateway>) {
         let (sender, mut changes) = mpsc::channel(1);
         let watched = self.watched.clone();
         // A separate thread, because the files may be on a slow disk.
         thread::spawn(move || watch(watched, &sender));
         let mut hangup = match signal(SignalKind::hangup()) {
             Ok(hangup) => hangup,
-            Err(error) => return warn!("the configuration is not followed: {error}"),
+            Err(error) => {
+                return warn!(
+                    "onecall cannot listen for SIGHUP and does not apply changes of the configuration: {error}"
+                );
+            }
         };
         loop {
             tokio::select! {
@@ -72,8 +76,8 @@ impl Followed {
     }
 
     fn reload(&mut self, gateway: &Gateway) {
-        let surroundings = Surroundings::of_process();
-        let loaded = match onecall_config::load(self.explicit.as_deref(), &surroundings) {
+        let context = ProcessContext::current();
+        let loaded = match onecall_config::load(self.explicit.as_deref(), &context) {
             Ok(loaded) => loaded,
             Err(error) => return error!("{error}\nthe previous configuration stays in use"),
         };
@@ -81,7 +85,7 @@ impl Followed {
             warn!("{warning}");
         }
         if let Some(source) = &self.source
-            && self.is_worse(loaded.source.as_deref())
+            && self.has_lower_precedence(loaded.source.as_deref())
         {
             let what = if source.exists() { "would no longer be used" } else { "is gone" };
             return warn!(
@@ -93,13 +97,13 @@ impl Followed {
             return error!("{overlaps}\nthe previous configuration stays in use");
         }
         self.source = loaded.source;
-        logs::keep(&loaded.config);
-        tell(&gateway.reload(loaded.config));
+        logs::configure(&loaded.config);
+        log_reload(&gateway.reload(loaded.config));
     }
 
     /// Refuses folders that cannot be given to programs: those of the new configuration, and those
     /// that stay in use until a restart.
-    fn check_folders(&self, loaded: &Loaded) -> Result<(), Overlaps> {
+    fn check_folders(&self, loaded: &LoadedConfig) -> Result<(), Overlaps> {
         let source = loaded.source.as_deref();
         let started = &self.started_with;
         let mixed = Config {
@@ -113,9 +117,9 @@ impl Followed {
     }
 
     /// Whether `found` has a lower precedence than the current file.
-    fn is_worse(&self, found: Option<&Path>) -> bool {
-        let surroundings = Surroundings::of_process();
-        let places = onecall_config::places(self.explicit.as_deref(), &surroundings);
+    fn has_lower_precedence(&self, found: Option<&Path>) -> bool {
+        let context = ProcessContext::current();
+        let places = onecall_config::candidate_files(self.explicit.as_deref(), &context);
         let rank = |path: &Path| places.iter().position(|place| place == path);
         let rank = |path: Option<&Path>| path.and_then(rank).unwrap_or(usize::MAX);
         rank(found) > rank(self.source.as_deref())
@@ -124,23 +128,20 @@ impl Followed {
 
 impl WatchedFiles {
     /// The files of the configuration that `explicit` leads to.
-    pub(crate) fn of_configuration(
-        explicit: Option<&Path>,
-        surroundings: &Surroundings<'_>,
-    ) -> Self {
-        let mut paths = onecall_config::places(explicit, surroundings);
+    pub(crate) fn of_configuration(explicit: Option<&Path>, context: &ProcessContext<'_>) -> Self {
+        let mut paths = onecall_config::candidate_files(explicit, context);
         // The accepted tools of pinned servers.
-        paths.extend(surroundings.directories.pins());
+        paths.extend(context.directories.pins());
         // The values of references in the configuration.
-        paths.extend(surroundings.directories.secrets().map(|file| file.path().to_owned()));
-        Self(paths.into_iter().map(|path| (path.clone(), State::of(&path))).collect())
+        paths.extend(context.directories.secrets().map(|file| file.path().to_owned()));
+        Self(paths.into_iter().map(|path| (path.clone(), FileState::of(&path))).collect())
     }
 
     /// Whether a file has changed since the last check.
     fn have_changed(&mut self) -> bool {
         let mut has_changed = false;
         for (path, known) in &mut self.0 {
-            let now = State::of(path);
+            let now = FileState::of(path);
             has_changed |= *known != now;
             *known = now;
         }
@@ -150,13 +151,13 @@ impl WatchedFiles {
 
 /// The properties by which changes of a file are detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct State {
+struct FileState {
     modified: Option<SystemTime>,
     length: u64,
     inode: u64,
 }
 
-impl State {
+impl FileState {
     /// The state of a file; `None` if it does not exist.
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
@@ -173,7 +174,7 @@ fn watch(mut files: WatchedFiles, changes: &mpsc::Sender<()>) {
             continue;
         }
         loop {
-            thread::sleep(QUIET);
+            thread::sleep(STABLE_TIME);
             if !files.have_changed() {
                 break;
             }
@@ -183,8 +184,8 @@ fn watch(mut files: WatchedFiles, changes: &mpsc::Sender<()>) {
     }
 }
 
-fn tell(reloaded: &Reloaded) {
-    let mut news = Vec::new();
+fn log_reload(reloaded: &Reloaded) {
+    let mut messages = Vec::new();
     let servers = &reloaded.servers;
     let changes = [
         ("added", &servers.added),
@@ -193,14 +194,14 @@ fn tell(reloaded: &Reloaded) {
     ];
     for (what, names) in changes.into_iter().filter(|(_, names)| !names.is_empty()) {
         let names: Vec<&str> = names.iter().map(ServerName::as_str).collect();
-        news.push(format!("{what}: {}", names.join(", ")));
+        messages.push(format!("{what}: {}", names.join(", ")));
     }
     if !reloaded.changed.is_empty() {
-        news.push(format!("new from the next program on: {}", reloaded.changed.join(", ")));
+        messages.push(format!("changed from the next program on: {}", reloaded.changed.join(", ")));
     }
-    match news.is_empty() {
-        true => debug!("the configuration was read again; nothing is new"),
-        false => info!("the configuration was read again; {}", news.join("; ")),
+    match messages.is_empty() {
+        true => debug!("read the configuration again; nothing has changed"),
+        false => info!("read the configuration again; {}", messages.join("; ")),
     }
     if !reloaded.needs_restart.is_empty() {
         let settings = reloaded.needs_restart.join(", ");

@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use onecall_bridge::{Downloads, Guard, ServerStart, ServerState};
-use onecall_config::{Config, Loaded, Origin, Sandbox, Surroundings, Telemetry};
+use onecall_config::{
+    Config, ConfigOrigin, LoadedConfig, ProcessContext, SandboxMode, TelemetryConfig,
+};
 use onecall_core::Workspace;
+use onecall_core::storage::DurableStore;
 use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
 use onecall_gateway::{Gateway, GatewayStorage, ToolFolder};
 use onecall_runtime::StoreWriter;
+use onecall_server::Approvals;
 
 use crate::cli::Global;
 use crate::logging::announce;
@@ -19,7 +23,7 @@ use crate::{logs, protection, waiting};
 
 /// Loads the configuration and logs its warnings. Fails if it gives programs a folder that they
 /// must not have.
-pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
+pub(crate) fn load(global: &Global) -> anyhow::Result<LoadedConfig> {
     let loaded = read(global)?;
     protection::check(&loaded.config, loaded.source.as_deref())?;
     Ok(loaded)
@@ -27,7 +31,7 @@ pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
 
 /// Reads the configuration without checking its folders, for a command that gives programs another
 /// one.
-pub(crate) fn read(global: &Global) -> anyhow::Result<Loaded> {
+pub(crate) fn read(global: &Global) -> anyhow::Result<LoadedConfig> {
     let loaded = global.loaded()?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
@@ -37,7 +41,7 @@ pub(crate) fn read(global: &Global) -> anyhow::Result<Loaded> {
 
 /// How much a command depends on a configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum ConfigurationNeed {
     /// The command works without one.
     Optional,
     /// The command has little to show without one.
@@ -49,25 +53,28 @@ pub(crate) enum Need {
 /// Prints which configuration a command reads, if it is neither the user's own nor given by
 /// `--config`, or what to do if the command needs one and there is none. Errors in the
 /// configuration are left to [`load`].
-pub(crate) fn say_source(global: &Global, need: Need) -> anyhow::Result<()> {
+pub(crate) fn print_source(global: &Global, need: ConfigurationNeed) -> anyhow::Result<()> {
     let Ok(located) = global.located() else { return Ok(()) };
     let Some(found) = &located.found else {
         ensure!(
-            need != Need::Required || located.warnings.is_empty(),
+            need != ConfigurationNeed::Required || located.warnings.is_empty(),
             "there is no configuration to use: {}",
             located.warnings.join("\n")
         );
-        ensure!(need != Need::Required, "there is no configuration yet: run `onecall init`");
+        ensure!(
+            need != ConfigurationNeed::Required,
+            "there is no configuration yet: run `onecall init`"
+        );
         // A file that is not trusted yet has a warning of its own.
-        if need == Need::Servers && located.warnings.is_empty() && !is_quiet() {
+        if need == ConfigurationNeed::Servers && located.warnings.is_empty() && !is_quiet() {
             announce(global.log_format, "There is no configuration yet: run `onecall init`");
         }
         return Ok(());
     };
     let how = match found.origin {
-        Origin::User | Origin::Named("--config") => return Ok(()),
-        Origin::Named(variable) => format!("named by {variable}"),
-        Origin::WorkingDirectory => "trusted in the working directory".to_owned(),
+        ConfigOrigin::User | ConfigOrigin::Named("--config") => return Ok(()),
+        ConfigOrigin::Named(variable) => format!("named by {variable}"),
+        ConfigOrigin::WorkingDirectory => "trusted in the working directory".to_owned(),
     };
     if !is_quiet() {
         announce(global.log_format, &format!("Using {}, {how}", found.path.display()));
@@ -82,7 +89,7 @@ pub(crate) fn is_configured(global: &Global) -> bool {
 
 /// The settings for exporting spans. This is called before logging starts, so errors in the
 /// configuration are left to [`load`].
-pub(crate) fn telemetry(global: &Global) -> Telemetry {
+pub(crate) fn telemetry(global: &Global) -> TelemetryConfig {
     global.loaded().map(|loaded| loaded.config.telemetry.clone()).unwrap_or_default()
 }
 
@@ -95,7 +102,7 @@ pub(crate) fn with_gateway<T>(
     tokio_runtime()?.block_on(async {
         let gateway = gateway_on_demand(loaded)?;
         let answer = ask(&gateway).await;
-        waiting::say_failures(&gateway.status(), "");
+        waiting::print_failures(&gateway.status(), "");
         gateway.shutdown().await;
         Ok(answer)
     })
@@ -117,63 +124,77 @@ pub(crate) async fn wait_for_servers<T>(gateway: &Gateway, work: impl Future<Out
         servers.retain(|server| server.state != ServerState::Idle);
         servers
     };
-    waiting::shown(work, started).await
+    waiting::with_progress(work, started).await
 }
 
 /// Starts a gateway for a configuration that [`load`] has accepted. Must be called inside a tokio
 /// runtime.
-pub(crate) fn gateway(loaded: Loaded) -> anyhow::Result<Arc<Gateway>> {
+pub(crate) fn gateway(loaded: LoadedConfig) -> anyhow::Result<Arc<Gateway>> {
     gateway_with(loaded, ServerStart::AtOnce, downloads())
 }
 
 /// Starts a gateway for a short command that rarely needs every server: each one is started when it
 /// is first needed. Must be called inside a tokio runtime.
-pub(crate) fn gateway_on_demand(loaded: Loaded) -> anyhow::Result<Arc<Gateway>> {
+pub(crate) fn gateway_on_demand(loaded: LoadedConfig) -> anyhow::Result<Arc<Gateway>> {
     gateway_with(loaded, ServerStart::OnDemand, downloads())
 }
 
 /// Starts a gateway; `downloads` decides about the first downloads of its servers.
 pub(crate) fn gateway_with(
-    loaded: Loaded,
+    loaded: LoadedConfig,
     start: ServerStart,
     downloads: Downloads,
 ) -> anyhow::Result<Arc<Gateway>> {
-    let Loaded { config, source, .. } = loaded;
-    logs::keep(&config);
-    let (store, tool_folder) = (store(&config), tool_folder());
+    let LoadedConfig { config, source, .. } = loaded;
+    logs::configure(&config);
+    let ((store, durable), tool_folder) = (stores(&config), tool_folder());
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let storage = GatewayStorage { store, tool_folder, downloads };
+    let storage = GatewayStorage { store, tool_folder, downloads, durable };
     let gateway = Gateway::start(config, start, engines, guard()?, storage);
-    let shown = onecall_server::definitions(gateway.workspace(), &gateway.exposed());
+    let approvals = match gateway.approvals() {
+        Some(_) => Approvals::On,
+        None => Approvals::Off,
+    };
+    let shown =
+        onecall_server::definitions(gateway.workspace(), &gateway.optional_tools(), approvals);
     gateway.set_own_definitions(serde_json::to_string(&shown).map_or(0, |text| text.len()));
     Ok(gateway)
 }
 
+/// The writer for the store, and the store itself for journals and approvals. The store is opened
+/// when it is first used.
+fn stores(config: &Config) -> (Option<Arc<StoreWriter>>, Option<Arc<dyn DurableStore>>) {
+    let Some(file) = config.store.file(&ProcessContext::current().directories) else {
+        return (None, None);
+    };
+    let store = onecall_store::open_durable(file, config.store.journal_mb);
+    (Some(Arc::new(StoreWriter::start(store.clone()))), Some(store))
+}
+
 /// The writer for the store. The store is opened when it is first used.
 pub(crate) fn store(config: &Config) -> Option<Arc<StoreWriter>> {
-    let file = config.store.file(&Surroundings::of_process().directories)?;
-    Some(Arc::new(StoreWriter::start(onecall_store::open(file))))
+    stores(config).0
 }
 
 /// The user's file of servers whose command downloads what it runs.
 pub(crate) fn downloads() -> Downloads {
-    Downloads::remembered_in(Surroundings::of_process().directories.state.as_deref())
+    Downloads::stored_below(ProcessContext::current().directories.state.as_deref())
 }
 
 /// Where the folder with tool files is created.
-pub(crate) fn place_of_tool_folder() -> PathBuf {
+pub(crate) fn tool_folder_parent() -> PathBuf {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     own.filter(|it| it.is_absolute() && it.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
 /// The folder with tool files, in which programs can explore tools. It is optional.
 fn tool_folder() -> Option<ToolFolder> {
-    let parent = place_of_tool_folder();
-    let created = ToolFolder::below(&parent);
+    let parent = tool_folder_parent();
+    let created = ToolFolder::create_in(&parent);
     let place = parent.clone();
     // The folder for temporary files may be large, so this runs in the background.
-    std::thread::spawn(move || ToolFolder::tidy_up(&place));
+    std::thread::spawn(move || ToolFolder::remove_abandoned(&place));
     created
         .inspect_err(|error| {
             tracing::warn!("programs have no /tools: '{}': {error}", parent.display());
@@ -203,7 +224,7 @@ pub(crate) fn engines(
         python: config.python.clone(),
         workspace: config.workspace.clone(),
         tools,
-        withheld: protection::withheld(config, source),
+        unreadable_module_folders: protection::unreadable_module_folders(config, source),
         totals: config.totals,
     }))
 }
@@ -211,9 +232,9 @@ pub(crate) fn engines(
 /// The sandbox properties that are required before a program runs.
 pub(crate) fn requirement(config: &Config) -> Requirement {
     let mode = match config.sandbox {
-        Sandbox::Required => JailMode::Required,
-        Sandbox::BestEffort => JailMode::BestEffort,
-        Sandbox::Off => JailMode::Off,
+        SandboxMode::Required => JailMode::Required,
+        SandboxMode::BestEffort => JailMode::BestEffort,
+        SandboxMode::Off => JailMode::Off,
     };
     let without = config.sandbox_without.iter().filter_map(|it| Property::named(it.name()));
     Requirement { mode, without: without.collect() }

@@ -1,6 +1,28 @@
-//! Process settings that only Linux has, with replacements for other systems.
+//! Process settings that only Linux has, with replacements for other systems, and the name of the
+//! user.
 
 use std::io;
+
+/// The name of the user that runs this process: as the system has it, or else the environment.
+pub(crate) fn user_name() -> String {
+    let user = rustix::process::getuid().as_raw();
+    let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    account_name(&accounts, user)
+        .or_else(|| variable("LOGNAME"))
+        .or_else(|| variable("USER"))
+        .unwrap_or_else(|| format!("user {user}"))
+}
+
+/// The name of a user in the lines of `/etc/passwd`.
+fn account_name(accounts: &str, user: u32) -> Option<String> {
+    let name = |line: &str| {
+        let mut fields = line.split(':');
+        let (name, id) = (fields.next()?, fields.nth(1)?);
+        (id.parse() == Ok(user) && !name.is_empty()).then(|| name.to_owned())
+    };
+    accounts.lines().find_map(name)
+}
 
 /// Disables huge pages for this process; this must happen first, because memory in use is not
 /// changed. Huge pages speed up programs that handle much data. The gateway handles little, and
@@ -39,4 +61,18 @@ pub(crate) fn use_huge_pages() {}
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn close_to_other_processes() -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_has_the_name_of_the_system() {
+        let accounts =
+            "root:x:0:0:root:/root:/bin/sh\nbroken\nada:x:1000:1000::/home/ada:/bin/sh\n";
+        assert_eq!(account_name(accounts, 1000).as_deref(), Some("ada"));
+        assert_eq!(account_name(accounts, 1001), None);
+        assert!(!user_name().is_empty());
+    }
 }

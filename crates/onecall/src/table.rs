@@ -5,7 +5,7 @@ use dialoguer::console::{Term, measure_text_width, truncate_str};
 /// Formats rows in columns, each but the last as wide as its widest cell. On a terminal, the last
 /// two columns share the remaining width.
 pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    fitted(rows, columns())
+    fit_to_width(rows, columns())
 }
 
 /// The width of the terminal, if stdout is one.
@@ -13,7 +13,7 @@ pub(crate) fn columns() -> Option<usize> {
     Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }
 
-fn fitted<const COLUMNS: usize>(rows: &[[String; COLUMNS]], width: Option<usize>) -> String {
+fn fit_to_width<const COLUMNS: usize>(rows: &[[String; COLUMNS]], width: Option<usize>) -> String {
     let mut widths = [0; COLUMNS];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_table_fits_its_terminal() {
-        insta::assert_snapshot!(fitted(&rows(), Some(50)), @r"
+        insta::assert_snapshot!(fit_to_width(&rows(), Some(50)), @r"
         SERVER  HOW                    FROM
         time    uvx mcp-server-time …  Claude Code, Cursor
         ");
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_pipe_gets_everything() {
-        insta::assert_snapshot!(fitted(&rows(), None), @r"
+        insta::assert_snapshot!(fit_to_width(&rows(), None), @r"
         SERVER  HOW                                                 FROM
         time    uvx mcp-server-time --local-timezone Europe/Berlin  Claude Code, Cursor
         ");

@@ -11,13 +11,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Escapes what could control a terminal or hide text in it. If the output is not a terminal, text
 /// passes unchanged.
-pub(crate) struct Readable {
+pub(crate) struct TerminalEscaper {
     on_terminal: bool,
     /// The first bytes of a character whose rest has not arrived.
     incomplete: Vec<u8>,
 }
 
-impl Readable {
+impl TerminalEscaper {
     pub(crate) fn new(on_terminal: bool) -> Self {
         Self { on_terminal, incomplete: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl Readable {
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Leaves out progress and notes from now on.
-pub(crate) fn be_quiet() {
+pub(crate) fn set_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
@@ -62,6 +62,9 @@ pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 /// The sequence that makes the cursor visible again.
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
+/// How often a spinner turns.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
+
 /// The spinner that is on the terminal now, if there is one.
 static SPINNER: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
 
@@ -74,13 +77,32 @@ pub(crate) fn spinner(message: &'static str) -> ProgressBar {
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
     let spinner = ProgressBar::new_spinner().with_style(style).with_message(message);
     *SPINNER.lock().unwrap_or_else(PoisonError::into_inner) = Some(spinner.downgrade());
-    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner.enable_steady_tick(SPINNER_INTERVAL);
     spinner
 }
 
 fn current_spinner() -> Option<ProgressBar> {
     let spinner = SPINNER.lock().unwrap_or_else(PoisonError::into_inner);
     spinner.as_ref().and_then(WeakProgressBar::upgrade).filter(|it| !it.is_finished())
+}
+
+/// Removes the spinner from the terminal until the result is dropped, while the user types.
+pub(crate) fn pause_spinner() -> PausedSpinner {
+    let spinner = current_spinner();
+    spinner.iter().for_each(ProgressBar::finish_and_clear);
+    PausedSpinner(spinner)
+}
+
+/// A spinner that is not shown as long as this exists.
+pub(crate) struct PausedSpinner(Option<ProgressBar>);
+
+impl Drop for PausedSpinner {
+    fn drop(&mut self) {
+        if let Some(spinner) = &self.0 {
+            spinner.reset();
+            spinner.enable_steady_tick(SPINNER_INTERVAL);
+        }
+    }
 }
 
 /// Stderr for complete lines: each is written above the spinner, if there is one.
@@ -139,8 +161,8 @@ pub(crate) fn exit_on_interrupt() {
 /// Writes a text to stdout.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    let readable = Readable::new(stdout.is_terminal());
-    stdout.write_all(readable.text(text).as_bytes())
+    let escaper = TerminalEscaper::new(stdout.is_terminal());
+    stdout.write_all(escaper.text(text).as_bytes())
 }
 
 /// Writes a text to stdout that contains only control characters of onecall itself.
@@ -165,13 +187,13 @@ mod tests {
 
     #[test]
     fn a_character_split_in_two_pieces_arrives_whole() {
-        let mut readable = Readable::new(true);
-        let shown = [readable.bytes(b"a\xc3"), readable.bytes(b"\xa9b")].concat();
+        let mut escaper = TerminalEscaper::new(true);
+        let shown = [escaper.bytes(b"a\xc3"), escaper.bytes(b"\xa9b")].concat();
         assert_eq!(String::from_utf8(shown).unwrap(), "aéb");
     }
 
     #[test]
     fn a_pipe_gets_every_byte() {
-        assert_eq!(Readable::new(false).bytes(b"\x1b\xff"), b"\x1b\xff");
+        assert_eq!(TerminalEscaper::new(false).bytes(b"\x1b\xff"), b"\x1b\xff");
     }
 }

@@ -13,17 +13,17 @@ use crate::logs;
 use crate::terminal::{exit_interrupted, is_quiet, spinner};
 
 /// How long a command may take before the servers that it waits for are shown.
-const QUIET: Duration = Duration::from_secs(1);
+const SHOW_AFTER: Duration = Duration::from_secs(1);
 
 /// How often the line is updated.
-const PACE: Duration = Duration::from_millis(100);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How many servers in each state are named.
-const NAMES: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// Runs `work`, and meanwhile shows which servers are still connecting. On a terminal, Ctrl-C ends
 /// the process.
-pub(crate) async fn shown<T>(
+pub(crate) async fn with_progress<T>(
     work: impl Future<Output = T>,
     status: impl Fn() -> Vec<ServerStatus>,
 ) -> T {
@@ -32,7 +32,7 @@ pub(crate) async fn shown<T>(
         return work.await;
     }
     let work = async {
-        if let Ok(done) = tokio::time::timeout(QUIET, &mut work).await {
+        if let Ok(done) = tokio::time::timeout(SHOW_AFTER, &mut work).await {
             return done;
         }
         let spinner = spinner("working");
@@ -63,7 +63,7 @@ pub(crate) async fn with_messages<T>(
         if let Some(message) = message() {
             spinner.set_message(message);
         }
-        if let Ok(done) = tokio::time::timeout(PACE, &mut work).await {
+        if let Ok(done) = tokio::time::timeout(UPDATE_INTERVAL, &mut work).await {
             return done;
         }
     }
@@ -71,8 +71,8 @@ pub(crate) async fn with_messages<T>(
 
 /// The progress of connecting as text; `None` if no server is connecting.
 pub(crate) fn progress(servers: &[ServerStatus]) -> Option<String> {
-    let names_of = |is_meant: fn(&ServerState) -> bool| -> Vec<&str> {
-        servers.iter().filter(|it| is_meant(&it.state)).map(|it| it.name.as_str()).collect()
+    let names_of = |is_in_state: fn(&ServerState) -> bool| -> Vec<&str> {
+        servers.iter().filter(|it| is_in_state(&it.state)).map(|it| it.name.as_str()).collect()
     };
     let connecting = names_of(|state| *state == ServerState::Connecting);
     let installing = names_of(|state| matches!(state, ServerState::Installing { .. }));
@@ -93,8 +93,8 @@ pub(crate) fn progress(servers: &[ServerStatus]) -> Option<String> {
         [("waiting for ", connecting), ("installing for the first time: ", installing)]
     {
         if !names.is_empty() {
-            let more = if names.len() > NAMES { ", …" } else { "" };
-            let shown: Vec<&str> = names.into_iter().take(NAMES).collect();
+            let more = if names.len() > MAX_NAMES { ", …" } else { "" };
+            let shown: Vec<&str> = names.into_iter().take(MAX_NAMES).collect();
             text.push_str(&format!(", {what}{}{more}", shown.join(", ")));
         }
     }
@@ -102,20 +102,20 @@ pub(crate) fn progress(servers: &[ServerStatus]) -> Option<String> {
 }
 
 /// Prints which servers failed to start, for a command without a table of them. A failure whose
-/// reason is in `said` is not repeated.
-pub(crate) fn say_failures(servers: &[ServerStatus], said: &str) {
+/// reason is in `already_printed` is not repeated.
+pub(crate) fn print_failures(servers: &[ServerStatus], already_printed: &str) {
     for server in servers {
-        let ServerState::Failed { reason, last_words, next_start, .. } = &server.state else {
+        let ServerState::Failed { reason, stderr_tail, next_start, .. } = &server.state else {
             continue;
         };
         let name = &server.name;
         match next_start {
-            _ if said.contains(reason) => {}
+            _ if already_printed.contains(reason) => {}
             NextStart::AfterLogin => note(&format!("warning: server '{name}' {reason}")),
             _ => {
-                let more = logs_hint(name, last_words);
+                let more = logs_hint(name, stderr_tail);
                 note(&format!(
-                    "warning: server '{name}' is not available: {reason}{last_words}{more}"
+                    "warning: server '{name}' is not available: {reason}{stderr_tail}{more}"
                 ));
             }
         }
@@ -123,8 +123,8 @@ pub(crate) fn say_failures(servers: &[ServerStatus], said: &str) {
 }
 
 /// A hint where to read the whole stderr of a server, if it wrote anything.
-pub(crate) fn logs_hint(server: &ServerName, last_words: &str) -> String {
-    match !last_words.is_empty() && logs::are_kept() {
+pub(crate) fn logs_hint(server: &ServerName, stderr_tail: &str) -> String {
+    match !stderr_tail.is_empty() && logs::are_written() {
         true => format!("; `onecall logs {}` shows all of it", shell_word(server.as_str())),
         false => String::new(),
     }
@@ -135,7 +135,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use onecall_bridge::Trouble;
+    use onecall_bridge::FailureKind;
 
     fn server(name: &str, state: ServerState) -> ServerStatus {
         let (name, quarantined) = (ServerName::new(name), Vec::new());
@@ -159,8 +159,8 @@ mod tests {
             "broken",
             ServerState::Failed {
                 reason: "has exited".to_owned(),
-                last_words: String::new(),
-                trouble: Trouble::Other,
+                stderr_tail: String::new(),
+                failure_kind: FailureKind::Other,
                 next_start: NextStart::Now,
             },
         ));

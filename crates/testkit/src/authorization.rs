@@ -9,8 +9,8 @@ use std::thread;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::fixture::http_message::{HttpRequest, Wire};
-use crate::web::{encoded, fields};
+use crate::fixture::http_message::{HttpConnection, HttpRequest};
+use crate::web::{parse_fields, percent_encode};
 
 /// How an authorization server misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub enum Misbehaviour {
 
 /// One request: its path and the fields of its query or form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// The path without the query.
     pub path: String,
     /// The fields of the query or of the form.
@@ -53,21 +53,21 @@ pub struct Asked {
 /// A running authorization server, which runs as long as the process.
 pub struct AuthorizationServer {
     address: String,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<AuthorizationState>>,
 }
 
-struct State {
+struct AuthorizationState {
     misbehaviour: Option<Misbehaviour>,
     /// Fields of its metadata that are replaced by other values.
-    claims: BTreeMap<String, Value>,
+    metadata_overrides: BTreeMap<String, Value>,
     lifetime: Option<u64>,
-    next: u64,
-    asked: Vec<Asked>,
+    last_number: u64,
+    requests: Vec<ReceivedRequest>,
     /// The request that each code belongs to.
     codes: BTreeMap<String, BTreeMap<String, String>>,
     /// The scopes of each valid access token.
-    access: BTreeMap<String, String>,
-    refresh: BTreeMap<String, String>,
+    access_tokens: BTreeMap<String, String>,
+    refresh_tokens: BTreeMap<String, String>,
     /// Every code and token that was ever issued.
     secrets: Vec<String>,
 }
@@ -81,22 +81,22 @@ impl AuthorizationServer {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        let state = Arc::new(Mutex::new(State {
+        let state = Arc::new(Mutex::new(AuthorizationState {
             misbehaviour: None,
-            claims: BTreeMap::new(),
+            metadata_overrides: BTreeMap::new(),
             lifetime: Some(3_600),
-            next: 1,
-            asked: Vec::new(),
+            last_number: 1,
+            requests: Vec::new(),
             codes: BTreeMap::new(),
-            access: BTreeMap::new(),
-            refresh: BTreeMap::new(),
+            access_tokens: BTreeMap::new(),
+            refresh_tokens: BTreeMap::new(),
             secrets: Vec::new(),
         }));
         let server = Self { address: address.clone(), state: Arc::clone(&state) };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (state, address) = (Arc::clone(&state), address.clone());
-                thread::spawn(move || converse(stream, &state, &address));
+                thread::spawn(move || serve_connection(stream, &state, &address));
             }
         });
         server
@@ -122,8 +122,8 @@ impl AuthorizationServer {
     }
 
     /// Replaces the value of `field` in its metadata from now on.
-    pub fn claim(&self, field: &str, value: impl Into<Value>) {
-        self.lock().claims.insert(field.to_owned(), value.into());
+    pub fn override_metadata(&self, field: &str, value: impl Into<Value>) {
+        self.lock().metadata_overrides.insert(field.to_owned(), value.into());
     }
 
     /// A URL of this server with another origin.
@@ -133,40 +133,40 @@ impl AuthorizationServer {
     }
 
     /// Sets how many seconds tokens last that are issued from now on.
-    pub fn give_tokens_for(&self, seconds: u64) {
+    pub fn set_token_lifetime(&self, seconds: u64) {
         self.lock().lifetime = Some(seconds);
     }
 
     /// Invalidates every access token.
-    pub fn end_tokens(&self) {
-        self.lock().access.clear();
+    pub fn revoke_access_tokens(&self) {
+        self.lock().access_tokens.clear();
     }
 
     /// Ends every login: all tokens become invalid.
-    pub fn end_logins(&self) {
+    pub fn revoke_all_tokens(&self) {
         let mut state = self.lock();
-        state.access.clear();
-        state.refresh.clear();
+        state.access_tokens.clear();
+        state.refresh_tokens.clear();
     }
 
     /// The number of valid access tokens and of valid refresh tokens.
     #[must_use]
     pub fn valid_tokens(&self) -> (usize, usize) {
         let state = self.lock();
-        (state.access.len(), state.refresh.len())
+        (state.access_tokens.len(), state.refresh_tokens.len())
     }
 
     /// The requests to this path so far.
     #[must_use]
-    pub fn asked(&self, path: &str) -> Vec<Asked> {
-        self.lock().asked.iter().filter(|asked| asked.path == path).cloned().collect()
+    pub fn requests_to(&self, path: &str) -> Vec<ReceivedRequest> {
+        self.lock().requests.iter().filter(|request| request.path == path).cloned().collect()
     }
 
     /// How often tokens were renewed so far.
     #[must_use]
-    pub fn renewals(&self) -> usize {
-        let asked = self.asked("/token");
-        asked.iter().filter(|it| it.fields["grant_type"] == "refresh_token").count()
+    pub fn refresh_count(&self) -> usize {
+        let requests = self.requests_to("/token");
+        requests.iter().filter(|it| it.fields["grant_type"] == "refresh_token").count()
     }
 
     /// Every code and token that was ever issued.
@@ -175,31 +175,31 @@ impl AuthorizationServer {
         self.lock().secrets.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AuthorizationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn converse(stream: TcpStream, state: &Mutex<State>, address: &str) {
-    let Ok(mut wire) = Wire::new(stream) else { return };
-    while let Ok(Some(request)) = wire.request() {
+fn serve_connection(stream: TcpStream, state: &Mutex<AuthorizationState>, address: &str) {
+    let Ok(mut connection) = HttpConnection::new(stream) else { return };
+    while let Ok(Some(request)) = connection.request() {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let issuer = format!("http://{address}");
-        let Answer { status, headers, body } = state.answer(&request, &issuer);
+        let HttpResponse { status, headers, body } = state.answer(&request, &issuer);
         let headers: Vec<(&str, String)> = headers.into_iter().collect();
-        if wire.respond_with(status, "application/json", &headers, &body).is_err() {
+        if connection.respond_with(status, "application/json", &headers, &body).is_err() {
             return;
         }
     }
 }
 
-struct Answer {
+struct HttpResponse {
     status: u16,
     headers: Option<(&'static str, String)>,
     body: String,
 }
 
-impl Answer {
+impl HttpResponse {
     fn json(status: u16, body: &Value) -> Self {
         Self { status, headers: None, body: body.to_string() }
     }
@@ -209,38 +209,38 @@ impl Answer {
     }
 }
 
-impl State {
-    fn answer(&mut self, request: &HttpRequest, issuer: &str) -> Answer {
+impl AuthorizationState {
+    fn answer(&mut self, request: &HttpRequest, issuer: &str) -> HttpResponse {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let text = if query.is_empty() { &request.body } else { query };
-        let asked = Asked {
+        let received = ReceivedRequest {
             path: path.to_owned(),
-            fields: fields(text).into_iter().collect(),
+            fields: parse_fields(text).into_iter().collect(),
             body: request.body.clone(),
             authorization: request.header("authorization").map(str::to_owned),
         };
         if path != "/introspect" {
-            self.asked.push(asked.clone());
+            self.requests.push(received.clone());
         }
         match path {
             "/.well-known/oauth-authorization-server" => self.metadata(issuer),
-            "/register" => self.register(&asked),
-            "/authorize" => self.authorize(&asked, issuer),
-            "/token" => self.token(&asked),
+            "/register" => self.register(&received),
+            "/authorize" => self.authorize(&received, issuer),
+            "/token" => self.token(&received),
             "/revoke" => {
-                self.access.remove(&asked.fields["token"]);
-                self.refresh.remove(&asked.fields["token"]);
-                Answer::json(200, &json!({}))
+                self.access_tokens.remove(&received.fields["token"]);
+                self.refresh_tokens.remove(&received.fields["token"]);
+                HttpResponse::json(200, &json!({}))
             }
-            "/introspect" => match self.access.get(&asked.fields["token"]) {
-                Some(scope) => Answer::json(200, &json!({ "active": true, "scope": scope })),
-                None => Answer::json(200, &json!({ "active": false })),
+            "/introspect" => match self.access_tokens.get(&received.fields["token"]) {
+                Some(scope) => HttpResponse::json(200, &json!({ "active": true, "scope": scope })),
+                None => HttpResponse::json(200, &json!({ "active": false })),
             },
-            _ => Answer::json(404, &json!({})),
+            _ => HttpResponse::json(404, &json!({})),
         }
     }
 
-    fn metadata(&self, issuer: &str) -> Answer {
+    fn metadata(&self, issuer: &str) -> HttpResponse {
         let mut metadata = json!({
             "issuer": issuer,
             "authorization_endpoint": format!("{issuer}/authorize"),
@@ -251,7 +251,7 @@ impl State {
             "authorization_response_iss_parameter_supported": true,
         });
         match self.misbehaviour {
-            Some(Misbehaviour::NoMetadata) => return Answer::json(404, &json!({})),
+            Some(Misbehaviour::NoMetadata) => return HttpResponse::json(404, &json!({})),
             Some(Misbehaviour::NoS256) => {
                 metadata["code_challenge_methods_supported"] = json!(["plain"]);
             }
@@ -266,16 +266,16 @@ impl State {
             }
             _ => {}
         }
-        for (field, value) in &self.claims {
+        for (field, value) in &self.metadata_overrides {
             metadata[field] = value.clone();
         }
-        Answer::json(200, &metadata)
+        HttpResponse::json(200, &metadata)
     }
 
-    fn register(&mut self, asked: &Asked) -> Answer {
-        let wanted: Value = serde_json::from_str(&asked.body).unwrap_or_default();
-        let id = self.fresh("client");
-        Answer::json(
+    fn register(&mut self, received: &ReceivedRequest) -> HttpResponse {
+        let wanted: Value = serde_json::from_str(&received.body).unwrap_or_default();
+        let id = self.unique_name("client");
+        HttpResponse::json(
             201,
             &json!({ "client_id": id, "redirect_uris": wanted["redirect_uris"],
                      "token_endpoint_auth_method": "none" }),
@@ -283,8 +283,8 @@ impl State {
     }
 
     /// Agrees to an authorization request.
-    fn authorize(&mut self, asked: &Asked, issuer: &str) -> Answer {
-        let given = &asked.fields;
+    fn authorize(&mut self, received: &ReceivedRequest, issuer: &str) -> HttpResponse {
+        let given = &received.fields;
         let state = given["state"].clone();
         let mut answer = Vec::new();
         let mut from = Some(issuer.to_owned());
@@ -297,74 +297,79 @@ impl State {
             answer.push(("error", "access_denied".to_owned()));
             answer.push(("error_description", "The user said\u{1b}[31m no".to_owned()));
         } else {
-            let code = self.secret("code");
+            let code = self.issue_secret("code");
             self.codes.insert(code.clone(), given.clone());
             answer.push(("code", code));
         }
         answer.push(("state", state));
         answer.extend(from.map(|from| ("iss", from)));
-        let answer: Vec<String> =
-            answer.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let answer: Vec<String> = answer
+            .iter()
+            .map(|(name, value)| format!("{name}={}", percent_encode(value)))
+            .collect();
         let location = format!("{}?{}", given["redirect_uri"], answer.join("&"));
-        Answer { status: 302, headers: Some(("Location", location)), body: String::new() }
+        HttpResponse { status: 302, headers: Some(("Location", location)), body: String::new() }
     }
 
-    fn token(&mut self, asked: &Asked) -> Answer {
-        let field = |name: &str| asked.fields.get(name).map_or("", String::as_str);
+    fn token(&mut self, received: &ReceivedRequest) -> HttpResponse {
+        let field = |name: &str| received.fields.get(name).map_or("", String::as_str);
         let scope = match field("grant_type") {
             "authorization_code" => {
                 let code = field("code");
                 if self.misbehaviour == Some(Misbehaviour::TokenError) {
-                    return Answer::error("server_error", &format!("no token for {code} today"));
+                    return HttpResponse::error(
+                        "server_error",
+                        &format!("no token for {code} today"),
+                    );
                 }
                 let Some(given) = self.codes.remove(code) else {
-                    return Answer::error("invalid_grant", "unknown code");
+                    return HttpResponse::error("invalid_grant", "unknown code");
                 };
                 let challenge = challenge_for(field("code_verifier"));
                 if given.get("code_challenge") != Some(&challenge) {
-                    return Answer::error("invalid_grant", "wrong verifier");
+                    return HttpResponse::error("invalid_grant", "wrong verifier");
                 }
                 // A client that authenticates in the header need not name itself in the form.
-                let is_named = asked.authorization.is_none();
+                let is_named = received.authorization.is_none();
                 let same = ["redirect_uri", "resource", "client_id"];
                 let same = &same[..if is_named { 3 } else { 2 }];
                 if same.iter().any(|name| given[*name] != field(name)) {
-                    return Answer::error("invalid_grant", "not what was authorized");
+                    return HttpResponse::error("invalid_grant", "not what was authorized");
                 }
                 given.get("scope").cloned().unwrap_or_default()
             }
             "refresh_token" => {
                 if self.misbehaviour == Some(Misbehaviour::RefreshFails) {
-                    return Answer::json(503, &json!({}));
+                    return HttpResponse::json(503, &json!({}));
                 }
                 // Each refresh token can be used once.
-                let Some(scope) = self.refresh.remove(field("refresh_token")) else {
-                    return Answer::error("invalid_grant", "unknown refresh token");
+                let Some(scope) = self.refresh_tokens.remove(field("refresh_token")) else {
+                    return HttpResponse::error("invalid_grant", "unknown refresh token");
                 };
                 scope
             }
-            _ => return Answer::error("unsupported_grant_type", ""),
+            _ => return HttpResponse::error("unsupported_grant_type", ""),
         };
-        let (access, refresh) = (self.secret("access"), self.secret("refresh"));
-        self.access.insert(access.clone(), scope.clone());
-        self.refresh.insert(refresh.clone(), scope.clone());
+        let (access, refresh) = (self.issue_secret("access"), self.issue_secret("refresh"));
+        self.access_tokens.insert(access.clone(), scope.clone());
+        self.refresh_tokens.insert(refresh.clone(), scope.clone());
         let mut answer = json!({ "access_token": access, "token_type": "bearer",
                                  "refresh_token": refresh, "scope": scope });
         if let Some(seconds) = self.lifetime {
             answer["expires_in"] = seconds.into();
         }
-        Answer::json(200, &answer)
+        HttpResponse::json(200, &answer)
     }
 
-    fn secret(&mut self, kind: &str) -> String {
-        let secret = format!("{}-of-the-fixture", self.fresh(kind));
+    fn issue_secret(&mut self, kind: &str) -> String {
+        let secret = format!("{}-of-the-fixture", self.unique_name(kind));
         self.secrets.push(secret.clone());
         secret
     }
 
-    fn fresh(&mut self, kind: &str) -> String {
-        self.next += 1;
-        format!("{kind}-{}", self.next)
+    fn unique_name(&mut self, kind: &str) -> String {
+        self.last_number += 1;
+        format!("{kind}-{}", self.last_number)
     }
 }
 

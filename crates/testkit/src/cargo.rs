@@ -5,13 +5,13 @@ use std::process::Command;
 
 /// The interpreter's parser declares this Rust version but builds with the workspace's own; an
 /// older cargo needs an option to accept that.
-const PARSER_NEEDS: (u32, u32) = (1, 96);
+const PARSER_RUST_VERSION: (u32, u32) = (1, 96);
 
 /// `cargo <subcommand>` in the workspace, with the options that its toolchain needs.
 pub fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).arg(subcommand).arg("--locked");
-    if toolchain().is_some_and(|version| version < PARSER_NEEDS) {
+    if toolchain().is_some_and(|version| version < PARSER_RUST_VERSION) {
         command.arg("--ignore-rust-version");
     }
     command

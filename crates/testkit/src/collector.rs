@@ -17,22 +17,22 @@ use prost::Message;
 
 use crate::process::wait_until;
 
-/// A timeout that is longer than anything takes that will happen at all.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for a span, far longer than one takes on a busy machine.
+const SPAN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How a collector answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manners {
+pub enum CollectorBehaviour {
     /// The collector accepts everything.
-    Polite,
+    Accept,
     /// The collector refuses every request with this status.
-    Refusing(u16),
+    Refuse(u16),
     /// The collector does not answer.
-    Silent,
+    NeverAnswer,
     /// The collector answers with something that is not HTTP.
-    Babbling,
+    AnswerWithoutHttp,
     /// The collector accepts everything and answers with something that is not protobuf.
-    Confused,
+    AnswerWithoutProtobuf,
 }
 
 /// A running collector, which runs as long as the process.
@@ -85,7 +85,7 @@ impl Collector {
     /// Starts a collector that accepts everything.
     #[must_use]
     pub fn start() -> Self {
-        Self::with(Manners::Polite)
+        Self::with_behaviour(CollectorBehaviour::Accept)
     }
 
     /// Starts a collector that answers in this way.
@@ -93,7 +93,7 @@ impl Collector {
     /// # Panics
     /// If there is no free port.
     #[must_use]
-    pub fn with(manners: Manners) -> Self {
+    pub fn with_behaviour(behaviour: CollectorBehaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         let batches = Arc::default();
@@ -101,7 +101,7 @@ impl Collector {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let batches = Arc::clone(&batches);
-                thread::spawn(move || converse(&stream, &batches, manners));
+                thread::spawn(move || serve_connection(&stream, &batches, behaviour));
             }
         });
         collector
@@ -109,7 +109,7 @@ impl Collector {
 
     /// A URL at which nothing listens: no test is given this port.
     #[must_use]
-    pub fn nowhere() -> String {
+    pub fn unreachable_url() -> String {
         "http://127.0.0.1:1".to_owned()
     }
 
@@ -142,7 +142,7 @@ impl Collector {
     /// If no such span arrives.
     #[must_use]
     pub fn wait_for(&self, name: &str) -> Vec<ReceivedSpan> {
-        let came = wait_until(PATIENCE, || self.spans().iter().any(|span| span.name == name));
+        let came = wait_until(SPAN_TIMEOUT, || self.spans().iter().any(|span| span.name == name));
         assert!(came, "no span '{name}' among {:#?}", self.spans());
         self.spans()
     }
@@ -187,19 +187,25 @@ impl ReceivedSpan {
     }
 }
 
-fn converse(stream: &TcpStream, batches: &Mutex<Vec<Batch>>, manners: Manners) {
+fn serve_connection(
+    stream: &TcpStream,
+    batches: &Mutex<Vec<Batch>>,
+    behaviour: CollectorBehaviour,
+) {
     let mut reader = BufReader::new(stream);
     let mut writer = stream;
-    while let Some(batch) = read(&mut reader) {
+    while let Some(batch) = read_batch(&mut reader) {
         lock(batches).push(batch);
-        let answer = match manners {
-            Manners::Polite => "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned(),
-            Manners::Refusing(status) => {
+        let answer = match behaviour {
+            CollectorBehaviour::Accept => "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned(),
+            CollectorBehaviour::Refuse(status) => {
                 format!("HTTP/1.1 {status} No\r\nContent-Length: 2\r\n\r\nno")
             }
-            Manners::Silent => continue,
-            Manners::Babbling => "what do you want?\r\n\r\n".to_owned(),
-            Manners::Confused => "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwhat".to_owned(),
+            CollectorBehaviour::NeverAnswer => continue,
+            CollectorBehaviour::AnswerWithoutHttp => "what do you want?\r\n\r\n".to_owned(),
+            CollectorBehaviour::AnswerWithoutProtobuf => {
+                "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwhat".to_owned()
+            }
         };
         if writer.write_all(answer.as_bytes()).is_err() {
             return;
@@ -207,7 +213,7 @@ fn converse(stream: &TcpStream, batches: &Mutex<Vec<Batch>>, manners: Manners) {
     }
 }
 
-fn read(reader: &mut impl BufRead) -> Option<Batch> {
+fn read_batch(reader: &mut impl BufRead) -> Option<Batch> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
     let path = line.split(' ').nth(1)?.to_owned();
@@ -225,11 +231,12 @@ fn read(reader: &mut impl BufRead) -> Option<Batch> {
 }
 
 fn attributes(pairs: &[KeyValue]) -> BTreeMap<String, String> {
-    let text = |pair: &KeyValue| pair.value.as_ref().and_then(|it| it.value.as_ref()).map(shown);
+    let text =
+        |pair: &KeyValue| pair.value.as_ref().and_then(|it| it.value.as_ref()).map(attribute_text);
     pairs.iter().map(|pair| (pair.key.clone(), text(pair).unwrap_or_default())).collect()
 }
 
-fn shown(value: &AnyValue) -> String {
+fn attribute_text(value: &AnyValue) -> String {
     match value {
         AnyValue::StringValue(text) => text.clone(),
         AnyValue::BoolValue(truth) => truth.to_string(),
@@ -237,7 +244,7 @@ fn shown(value: &AnyValue) -> String {
         AnyValue::DoubleValue(number) => number.to_string(),
         AnyValue::ArrayValue(ArrayValue { values }) => {
             let values = values.iter().filter_map(|it| it.value.as_ref());
-            values.map(shown).collect::<Vec<_>>().join(", ")
+            values.map(attribute_text).collect::<Vec<_>>().join(", ")
         }
         other => format!("{other:?}"),
     }

@@ -6,19 +6,19 @@
 //! AppArmor. They remove nothing that the sandbox could use instead. `no_new_privs` is always on,
 //! which Docker leaves off: the safe way to install a filter sets it.
 
-mod calls;
 mod capabilities;
 mod docker;
 mod filter;
 mod launcher;
-mod needed;
+mod namespace_calls;
 mod profile;
+mod system_calls;
 
-pub use calls::{Call, calls};
 pub use docker::default_profile;
 pub use launcher::{Container, Seccomp};
-pub use needed::namespace_calls;
+pub use namespace_calls::namespace_calls;
 pub use profile::{Action, Condition, Operator, Profile, Rule};
+pub use system_calls::{SystemCall, system_calls};
 
 /// The profile that is shipped: Docker's default profile and what onecall's namespaces need.
 #[must_use]

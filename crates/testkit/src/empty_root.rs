@@ -26,7 +26,7 @@ const FOLDERS: [&str; 4] = ["proc", "dev", "tmp", "outside"];
 /// Makes the first argument the root of the file system, with the kernel's own files in it, and
 /// runs the rest there. The previous root stays visible, but no program looks for libraries there.
 /// A `chroot` is not enough: the kernel refuses namespaces to processes in one.
-const ENTER: &str = r#"mount --rbind "$0" "$0" && cd "$0" &&
+const ENTER_ROOT_SCRIPT: &str = r#"mount --rbind "$0" "$0" && cd "$0" &&
     mount --rbind /proc proc && mount --rbind /dev dev && pivot_root . outside && exec "$@""#;
 
 /// The paths of the libraries that a binary needs.
@@ -51,9 +51,9 @@ pub fn is_of_glibc(library: &Path) -> bool {
     name.split(".so").next().is_some_and(|name| GLIBC.contains(&name))
 }
 
-/// Copies the glibc files that a binary needs into `root`, and creates the folders that [`inside`]
-/// needs.
-pub fn fill(root: &Path, binary: &Path) {
+/// Copies the glibc files that a binary needs into `root`, and creates the folders that
+/// [`command_in_root`] needs.
+pub fn copy_glibc(root: &Path, binary: &Path) {
     for folder in FOLDERS {
         fs::create_dir_all(root.join(folder)).unwrap();
     }
@@ -81,9 +81,9 @@ fn unshare() -> Command {
 
 /// A command that runs in `root`, with no environment but `PATH`.
 #[must_use]
-pub fn inside(root: &Path, command: &[&str]) -> Command {
+pub fn command_in_root(root: &Path, command: &[&str]) -> Command {
     let mut unshare = unshare();
-    unshare.args(["sh", "-c", ENTER]).arg(root).args(command).env_clear();
+    unshare.args(["sh", "-c", ENTER_ROOT_SCRIPT]).arg(root).args(command).env_clear();
     unshare.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     unshare
 }

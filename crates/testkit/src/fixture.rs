@@ -1,18 +1,20 @@
 //! A minimal MCP server on stdio or HTTP in plain std Rust: the regular tools that programs and
 //! benchmarks call, and flags that make it hostile. Fast tools are answered by the reading thread
-//! with one write each; slow ones by the `clock`.
+//! with one write each; slow ones by the `scheduler`.
 
 mod answer;
 mod catalog;
 mod changes;
-mod clock;
 mod company;
+mod effects;
 mod http;
+mod json_rpc;
 mod options;
+mod pause;
+mod scheduler;
 mod script;
 mod stubborn;
 mod tools;
-mod wire;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -21,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-pub use options::{Face, Options};
+pub use options::{Options, ServerKind};
 pub use stubborn::GRANDCHILD_OF;
 
 pub(crate) use company::scatter;
@@ -29,10 +31,12 @@ pub(crate) use http::message as http_message;
 
 use catalog::Catalog;
 use changes::{CHANGED, Changes};
-use clock::Clock;
+use effects::Effects;
+use json_rpc::{Output, Params, Reply, Request, Stdout};
+use pause::Pause;
+use scheduler::Scheduler;
 use serde_json::json;
 use tools::Tools;
-use wire::{Output, Params, Reply, Request, Stdout};
 
 /// The protocol versions that this server accepts in the handshake.
 const PROTOCOLS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -75,8 +79,8 @@ fn serve(options: &Options) -> std::io::Result<()> {
     let log = open_log(options)?;
     let output: Arc<dyn Output> = Arc::new(Stdout::new(options.garbage)?);
     let server = Server::new(options, Arc::clone(&output));
-    if options.face != Face::Stateless {
-        server.tell_changes(Arc::clone(&output), "", CHANGED.to_owned());
+    if options.kind != ServerKind::Stateless {
+        server.send_changes(Arc::clone(&output), "", CHANGED.to_owned());
     }
 
     let stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
@@ -92,7 +96,7 @@ fn serve(options: &Options) -> std::io::Result<()> {
                     server.subscribe(id.get(), &output);
                 }
                 Some(id) => output.answer(id.get(), &server.answer(id.get(), &request)),
-                None => server.notice(&request),
+                None => server.handle_notification(&request),
             },
             Err(error) => output.answer("null", &Reply::Error(-32700, error.to_string())),
         }
@@ -111,7 +115,9 @@ struct Server<'a> {
     catalog: Arc<Catalog>,
     changes: Arc<Changes>,
     tools: Tools,
-    clock: Clock,
+    effects: Option<Effects>,
+    pause: Option<Pause>,
+    scheduler: Scheduler,
 }
 
 impl<'a> Server<'a> {
@@ -125,11 +131,17 @@ impl<'a> Server<'a> {
             }
             None => Arc::default(),
         };
-        Self { options, catalog, changes, tools, clock: Clock::new(output) }
+        let effects = options.effects.as_ref().map(|file| {
+            catalog.replace(&Effects::definitions());
+            Effects::open(file).expect("the file of effects can be written")
+        });
+        let pause = options.pause_at.clone().map(Pause::new);
+        let scheduler = Scheduler::new(output);
+        Self { options, catalog, changes, tools, effects, pause, scheduler }
     }
 
     /// Sends `message` for every change, until the listener `key` is removed.
-    fn tell_changes(&self, output: Arc<dyn Output>, key: &str, message: String) {
+    fn send_changes(&self, output: Arc<dyn Output>, key: &str, message: String) {
         let changes = self.changes.listen(key);
         let (id, brief) = (key.to_owned(), self.options.brief_listening && !key.is_empty());
         thread::spawn(move || {
@@ -144,43 +156,49 @@ impl<'a> Server<'a> {
 
     /// A subscription on stdio, which lasts until it is cancelled.
     fn subscribe(&self, id: &str, output: &Arc<dyn Output>) {
-        if self.options.face != Face::Stateless {
+        if self.options.kind != ServerKind::Stateless {
             return output.answer(id, &Reply::Error(-32601, "method not found".to_owned()));
         }
         output.notify(id, &changes::acknowledged(id));
-        self.tell_changes(Arc::clone(output), id, changes::changed(id));
+        self.send_changes(Arc::clone(output), id, changes::changed(id));
     }
 
     fn answer(&self, id: &str, request: &Request) -> Reply {
         match request.method.as_ref() {
-            "tools/call" => self.tools.call(id, &request.params, &self.clock),
+            "tools/call" if self.pause.as_ref().is_some_and(Pause::is_here) => Reply::Nothing,
+            "tools/call" => {
+                let effects = self.effects.as_ref();
+                effects
+                    .and_then(|effects| effects.call(id, &request.params, &self.scheduler))
+                    .unwrap_or_else(|| self.tools.call(id, &request.params, &self.scheduler))
+            }
             "tools/list" => {
                 self.catalog.page(request.params.cursor.as_deref(), self.options.page_size)
             }
-            "initialize" if self.options.face == Face::Stateless => {
+            "initialize" if self.options.kind == ServerKind::Stateless => {
                 Reply::Error(-32022, format!("Unsupported protocol version, try {STATELESS}"))
             }
             "initialize" => self.initialize(&request.params),
-            "server/discover" if self.options.face == Face::Stateless => self.discover(),
+            "server/discover" if self.options.kind == ServerKind::Stateless => self.discover(),
             "ping" => Reply::Result("{}".to_owned()),
             // A response to a request that this server never makes.
-            "" => Reply::Silence,
+            "" => Reply::Nothing,
             method => Reply::Error(-32601, format!("method not found: {method}")),
         }
     }
 
-    fn notice(&self, notification: &Request) {
+    fn handle_notification(&self, notification: &Request) {
         if notification.method == "notifications/cancelled"
             && let Some(id) = notification.params.request_id
         {
-            self.clock.cancel(id.get());
-            self.changes.forget(id.get());
+            self.scheduler.cancel(id.get());
+            self.changes.remove_listener(id.get());
         }
     }
 
     fn initialize(&self, params: &Params) -> Reply {
         if self.options.hang_on_init {
-            return Reply::Silence;
+            return Reply::Nothing;
         }
         thread::sleep(self.options.start_delay);
         let asked = params.protocol_version.as_deref().unwrap_or_default();

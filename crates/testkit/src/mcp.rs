@@ -31,7 +31,7 @@ impl ToolAnswer {
 
 /// A call in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "a call that nobody finishes is never looked at"]
+#[must_use = "the answer to a call is read only when the call is finished"]
 pub struct CallId(pub u64);
 
 /// A connection to an MCP server over stdio. The server is killed when this is dropped.
@@ -49,7 +49,11 @@ impl Session {
 
     /// Starts a server for a client that can be asked questions: its `capabilities`, and its
     /// answers to requests of each method.
-    pub fn open_able(command: Command, capabilities: &Value, answers: &[(&str, Value)]) -> Self {
+    pub fn open_with_capabilities(
+        command: Command,
+        capabilities: &Value,
+        answers: &[(&str, Value)],
+    ) -> Self {
         let mut session = Self::new(Client::spawn(command));
         for (method, answer) in answers {
             session.client.answer_requests(method, answer.clone());

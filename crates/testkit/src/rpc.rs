@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub use bare::BareClient;
-use child::Running;
+use child::ChildProcess;
 
 /// How long a client waits for a line before it fails the test.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub struct RpcError {
 
 /// A child process that exchanges JSON-RPC lines. It is killed when this is dropped.
 pub struct Client {
-    running: Running,
+    process: ChildProcess,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     timeout: Duration,
@@ -41,15 +41,15 @@ pub struct Client {
     answers: HashMap<u64, Result<Value, RpcError>>,
     notifications: Vec<Value>,
     /// The answers to requests of the server, by method.
-    prepared: HashMap<String, Value>,
-    asked: Vec<Value>,
-    strays: Vec<String>,
+    prepared_answers: HashMap<String, Value>,
+    server_requests: Vec<Value>,
+    unexpected_lines: Vec<String>,
 }
 
 impl Client {
     /// Starts the command with pipes on all three streams.
     pub fn spawn(command: Command) -> Self {
-        let (running, stdin, stdout) = Running::spawn(command, child::Stderr::Collected);
+        let (process, stdin, stdout) = ChildProcess::spawn(command, child::Stderr::Collected);
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
@@ -59,32 +59,32 @@ impl Client {
             }
         });
         Self {
-            running,
+            process,
             stdin: Some(stdin),
             lines,
             timeout: TIMEOUT,
             next_id: 1,
             answers: HashMap::new(),
             notifications: Vec::new(),
-            prepared: HashMap::new(),
-            asked: Vec::new(),
-            strays: Vec::new(),
+            prepared_answers: HashMap::new(),
+            server_requests: Vec::new(),
+            unexpected_lines: Vec::new(),
         }
     }
 
     /// Answers requests of the server for this method with this result from now on.
     pub fn answer_requests(&mut self, method: &str, result: Value) {
-        self.prepared.insert(method.to_owned(), result);
+        self.prepared_answers.insert(method.to_owned(), result);
     }
 
     /// Accepts requests of the server for this method and never answers them.
     pub fn ignore_requests(&mut self, method: &str) {
-        self.prepared.insert(method.to_owned(), Value::Null);
+        self.prepared_answers.insert(method.to_owned(), Value::Null);
     }
 
     /// The requests of the server so far, oldest first.
-    pub fn asked(&self) -> &[Value] {
-        &self.asked
+    pub fn server_requests(&self) -> &[Value] {
+        &self.server_requests
     }
 
     /// Sets the timeout for every answer from now on.
@@ -133,7 +133,7 @@ impl Client {
     /// The answer to a started request; `None` if it does not arrive in this time.
     pub fn finish_within(&mut self, id: u64, timeout: Duration) -> Option<Result<Value, RpcError>> {
         let deadline = Instant::now() + timeout;
-        self.pump(deadline, |client| client.answers.remove(&id))
+        self.read_lines_until(deadline, |client| client.answers.remove(&id))
     }
 
     /// Sends a notification.
@@ -150,7 +150,7 @@ impl Client {
     /// Waits for a notification of this method, removes and returns it.
     pub fn wait_notification(&mut self, method: &str) -> Value {
         let deadline = Instant::now() + self.timeout;
-        let found = self.pump(deadline, |client| {
+        let found = self.read_lines_until(deadline, |client| {
             let at = client.notifications.iter().position(|note| note["method"] == method)?;
             Some(client.notifications.remove(at))
         });
@@ -161,8 +161,8 @@ impl Client {
     }
 
     /// Lines that were neither answers to requests nor notifications; a correct server sends none.
-    pub fn strays(&self) -> &[String] {
-        &self.strays
+    pub fn unexpected_lines(&self) -> &[String] {
+        &self.unexpected_lines
     }
 
     /// Sends any text as one line.
@@ -187,7 +187,7 @@ impl Client {
 
     /// The id of the process.
     pub fn pid(&self) -> u32 {
-        self.running.child.id()
+        self.process.child.id()
     }
 
     /// Closes the server's stdin, which asks it to end.
@@ -197,34 +197,38 @@ impl Client {
 
     /// Waits for the process to end; `None` if it does not in this time.
     pub fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
-        self.running.wait(timeout)
+        self.process.wait(timeout)
     }
 
     /// Kills the process and waits for it.
     pub fn kill(&mut self) {
-        self.running.kill();
+        self.process.kill();
     }
 
     /// What the process has written to stderr so far.
     pub fn stderr(&self) -> String {
-        self.running.stderr()
+        self.process.stderr()
     }
 
     /// Sorts incoming lines until `found` returns a value.
-    fn pump<T>(&mut self, deadline: Instant, found: impl Fn(&mut Self) -> Option<T>) -> Option<T> {
+    fn read_lines_until<T>(
+        &mut self,
+        deadline: Instant,
+        found: impl Fn(&mut Self) -> Option<T>,
+    ) -> Option<T> {
         loop {
             if let Some(thing) = found(self) {
                 return Some(thing);
             }
             match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => self.sort(line),
+                Ok(line) => self.sort_line(line),
                 Err(RecvTimeoutError::Timeout) => return None,
                 Err(RecvTimeoutError::Disconnected) => self.fail("the server closed its output"),
             }
         }
     }
 
-    fn sort(&mut self, line: String) {
+    fn sort_line(&mut self, line: String) {
         let mut message: Value = serde_json::from_str(&line).unwrap_or_default();
         let (id, method) = (message.get("id").cloned(), message.get("method").is_some());
         match (id, method) {
@@ -241,17 +245,17 @@ impl Client {
                 };
                 self.answers.insert(id.as_u64().unwrap_or_default(), answer);
             }
-            _ => self.strays.push(line),
+            _ => self.unexpected_lines.push(line),
         }
     }
 
     /// Answers a request of the server: pings, and what was prepared.
     fn answer_server(&mut self, id: &Value, request: &Value) {
-        self.asked.push(request.clone());
+        self.server_requests.push(request.clone());
         let method = request["method"].as_str().unwrap_or_default();
         let answer = if method == "ping" {
             json!({ "jsonrpc": "2.0", "id": id, "result": {} })
-        } else if let Some(result) = self.prepared.get(method) {
+        } else if let Some(result) = self.prepared_answers.get(method) {
             if result.is_null() {
                 return;
             }

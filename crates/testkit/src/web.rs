@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 /// The timeout for a page.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The response of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Page {
 /// If there is no response.
 #[must_use]
 pub fn get(url: &str) -> Page {
-    exchange("GET", url, "").unwrap_or_else(|error| panic!("{url}: {error}"))
+    send_request("GET", url, "").unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
 /// Fetches a page and follows every redirect, as a browser does; returns the last page.
@@ -32,7 +32,7 @@ pub fn get(url: &str) -> Page {
 /// # Panics
 /// If the redirects do not end.
 #[must_use]
-pub fn visit(url: &str) -> Page {
+pub fn get_with_redirects(url: &str) -> Page {
     let mut page = get(url);
     for _ in 0..5 {
         match &page.location {
@@ -47,11 +47,11 @@ pub fn visit(url: &str) -> Page {
 ///
 /// # Errors
 /// If the connection fails.
-pub fn exchange(method: &str, url: &str, body: &str) -> io::Result<Page> {
+pub fn send_request(method: &str, url: &str, body: &str) -> io::Result<Page> {
     let rest = url.strip_prefix("http://").ok_or(io::ErrorKind::InvalidInput)?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let mut stream = TcpStream::connect(host)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(PAGE_TIMEOUT))?;
     let kind = "application/x-www-form-urlencoded";
     write!(
         stream,
@@ -92,19 +92,19 @@ pub fn exchange(method: &str, url: &str, body: &str) -> io::Result<Page> {
 
 /// The fields of a query or a form.
 #[must_use]
-pub fn fields(text: &str) -> Vec<(String, String)> {
+pub fn parse_fields(text: &str) -> Vec<(String, String)> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(name), decoded(value))
+            (percent_decode(name), percent_decode(value))
         })
         .collect()
 }
 
 /// A text in the encoding of a query or a form.
 #[must_use]
-pub fn encoded(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         match byte {
@@ -117,7 +117,7 @@ pub fn encoded(text: &str) -> String {
     encoded
 }
 
-fn decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

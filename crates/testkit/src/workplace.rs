@@ -9,11 +9,11 @@ mod chat;
 mod ci;
 mod contacts;
 mod crm;
+mod filler_services;
 mod finance;
 mod handbook;
 mod helpdesk;
 mod invented;
-mod neighbours;
 mod observability;
 mod office;
 mod orders_db;
@@ -33,14 +33,14 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use calls::Answer;
+use calls::CallResult;
 
 /// The tools of one kind of service.
 struct Service {
     name: &'static str,
     /// A JSON array of tool definitions.
     definitions: &'static str,
-    call: fn(tool: &str, arguments: &Value) -> Answer,
+    call: fn(tool: &str, arguments: &Value) -> CallResult,
 }
 
 macro_rules! service {
@@ -112,8 +112,8 @@ impl Options {
 
 /// The services that only fill a catalog, and how many tools each has.
 #[must_use]
-pub fn neighbours() -> Vec<(String, usize)> {
-    neighbours::all()
+pub fn filler_services() -> Vec<(String, usize)> {
+    filler_services::all()
 }
 
 /// How many tools a service has; `None` if there is no such service.
@@ -125,7 +125,7 @@ pub fn tool_count(service: &str) -> Option<usize> {
 fn definitions(service: &str) -> Option<Vec<Value>> {
     match SERVICES.iter().find(|known| known.name == service) {
         Some(known) => serde_json::from_str(known.definitions).ok(),
-        None => neighbours::definitions(service),
+        None => filler_services::definitions(service),
     }
 }
 
@@ -184,7 +184,7 @@ impl Workplace<'_> {
             "tools/list" => json!({ "result": { "tools": self.definitions } }),
             "tools/call" => json!({ "result": self.call(params)? }),
             "ping" => json!({ "result": {} }),
-            method => match self.offering(method, params) {
+            method => match self.answer_other_method(method, params) {
                 Some(result) => json!({ "result": result }),
                 None => json!({ "error": { "code": -32601, "message": format!("no {method}") } }),
             },
@@ -198,8 +198,8 @@ impl Workplace<'_> {
         }
     }
 
-    fn offering(&self, method: &str, params: &Value) -> Option<Value> {
-        (self.name == "handbook").then(|| handbook::offering(method, params)).flatten()
+    fn answer_other_method(&self, method: &str, params: &Value) -> Option<Value> {
+        (self.name == "handbook").then(|| handbook::answer_other_method(method, params)).flatten()
     }
 
     fn call(&self, params: &Value) -> io::Result<Value> {
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn neighbours_fill_a_catalog_of_five_hundred_with_names_of_their_own() {
-        let mut names: Vec<String> = neighbours()
+        let mut names: Vec<String> = filler_services()
             .iter()
             .flat_map(|(service, count)| {
                 let tools = definitions(service).unwrap_or_default();

@@ -29,7 +29,7 @@ gc.disable()
 threading.Thread(target=lambda: time.sleep(1000), daemon=True).start()
 atexit.register(lambda: shout("poisoned at exit"))
 import _onecall_tools, _onecall_loop, _onecall_program
-_onecall_tools.Names.__missing__ = lambda *_: "poisoned"
+_onecall_tools.ProgramBuiltins.__missing__ = lambda *_: "poisoned"
 _onecall_tools.ToolError = ValueError
 _onecall_loop._deliver = _onecall_program.Failure.of = lambda *_: "poisoned"
 type(sys.stderr).write = lambda *_: 0

@@ -15,11 +15,11 @@ const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
 /// The client id metadata document that the suite expects; users who have such a document configure
 /// its URL.
-const DESCRIBED_CLIENT: &str = "https://conformance-test.local/client-metadata.json";
+const CLIENT_METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";
 
 /// The message for a user who has to log in, and below it how often to log in before giving up.
-const ADVICE: &str = "run `onecall login suite`";
-const PATIENCE: usize = 2;
+const LOGIN_ADVICE: &str = "run `onecall login suite`";
+const MAX_LOGINS: usize = 2;
 
 /// Calls the tools that the scenario lists, or else every tool.
 const PROGRAM: &str = "\
@@ -43,7 +43,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("onecall-conformance-{}", std::process::id()));
     let made = std::fs::create_dir_all(&folder).map_err(|error| error.to_string());
     let home = Home { folder };
-    let ended = made.and_then(|()| home.talk(url, &Scenario::from_environment()));
+    let ended = made.and_then(|()| home.run_scenario(url, &Scenario::from_environment()));
     let _ = std::fs::remove_dir_all(&home.folder);
     ended
 }
@@ -72,7 +72,7 @@ impl Scenario {
             }
         }
         if self.name == "auth/basic-cimd" {
-            entry["oauth"]["client_id"] = DESCRIBED_CLIENT.into();
+            entry["oauth"]["client_id"] = CLIENT_METADATA_URL.into();
         }
         entry
     }
@@ -100,31 +100,31 @@ struct Home {
 }
 
 impl Home {
-    fn talk(&self, url: &str, scenario: &Scenario) -> Result<(), String> {
+    fn run_scenario(&self, url: &str, scenario: &Scenario) -> Result<(), String> {
         let mut entry = scenario.entry(url);
         self.configure(&entry)?;
         // A JSON text in a JSON string is also a valid Python string.
         let calls = Value::from(scenario.calls(self)?.to_string()).to_string();
         let program = self.folder.join("program.py");
         write(&program, &PROGRAM.replace("CALLS", &calls))?;
-        for _ in 0..PATIENCE {
-            if !self.run(&program)?.contains(ADVICE) {
+        for _ in 0..MAX_LOGINS {
+            if !self.run(&program)?.contains(LOGIN_ADVICE) {
                 return Ok(());
             }
             let log_in = || {
                 login::log_in(self.onecall(&["login", "suite", "--no-browser", "--timeout", "20"]))
             };
-            if let Err(said) = log_in() {
+            if let Err(text) = log_in() {
                 // A user who has a client secret knows its issuer, and follows the advice to
                 // configure it.
-                let issuer = login::advised_issuer(&said).ok_or_else(|| said.clone())?;
+                let issuer = login::advised_issuer(&text).ok_or_else(|| text.clone())?;
                 entry["oauth"]["issuer"] = issuer.into();
                 self.configure(&entry)?;
                 log_in()?;
             }
         }
-        if self.run(&program)?.contains(ADVICE) {
-            return Err(format!("a login is still needed after {PATIENCE} logins"));
+        if self.run(&program)?.contains(LOGIN_ADVICE) {
+            return Err(format!("a login is still needed after {MAX_LOGINS} logins"));
         }
         Ok(())
     }
@@ -140,10 +140,10 @@ impl Home {
         let output = output.map_err(|error| format!("{command:?} cannot be started: {error}"))?;
         let [stdout, stderr] =
             [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
-        let said = format!("{stdout}{stderr}");
-        eprint!("{said}");
-        if output.status.success() || said.contains(ADVICE) {
-            Ok(said)
+        let text = format!("{stdout}{stderr}");
+        eprint!("{text}");
+        if output.status.success() || text.contains(LOGIN_ADVICE) {
+            Ok(text)
         } else {
             Err(format!("onecall run failed: {}", output.status))
         }

@@ -13,7 +13,7 @@ use testkit::cargo::{output, root};
 
 use install::Installed;
 use server::Server;
-use suite::{Leg, Suite};
+use suite::{Suite, SuitePart};
 
 pub use client::run as client;
 
@@ -63,16 +63,16 @@ pub fn run() -> Result<(), String> {
     for revision in &REVISIONS {
         let suite = Suite::new(&installed, revision);
         let server = Server::start(&installed.folder)?;
-        failures.extend(suite.run(&Leg::Server { url: &server.url }));
+        failures.extend(suite.run(&SuitePart::Server { url: &server.url }));
         drop(server);
-        failures.extend(client_leg(&suite)?);
+        failures.extend(run_client_part(&suite)?);
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-fn client_leg(suite: &Suite) -> Result<Vec<String>, String> {
+fn run_client_part(suite: &Suite) -> Result<Vec<String>, String> {
     let scenarios = suite.client_scenarios()?;
-    Ok(scenarios.iter().filter_map(|scenario| suite.run(&Leg::Client { scenario })).collect())
+    Ok(scenarios.iter().filter_map(|scenario| suite.run(&SuitePart::Client { scenario })).collect())
 }
 
 /// The folder of the files that list expected failures.

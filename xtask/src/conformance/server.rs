@@ -31,7 +31,7 @@ impl Server {
         let stderr = child.stderr.take();
         let mut server = Self { child, url: String::new() };
         let mut lines = stderr.map(BufReader::new).map(BufRead::lines).into_iter().flatten();
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         for line in lines.by_ref().map_while(Result::ok) {
             if let Some(url) = line.strip_prefix("listening on ") {
                 url.clone_into(&mut server.url);
@@ -39,9 +39,9 @@ impl Server {
                 thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
                 return Ok(server);
             }
-            said.push(line);
+            output.push(line);
         }
-        Err(format!("{command:?} did not listen: {}", said.join("\n")))
+        Err(format!("{command:?} did not listen: {}", output.join("\n")))
     }
 }
 

@@ -11,12 +11,12 @@ use testkit::cargo::output;
 use super::{Installed, Revision, expectations};
 
 /// The timeout for one run of the suite.
-const LIMIT: Duration = Duration::from_secs(120);
+const SUITE_TIMEOUT: Duration = Duration::from_secs(120);
 
 const CLIENT_COMMAND: &str = "conformance-client";
 
 /// The part of the suite that is run.
-pub enum Leg<'a> {
+pub enum SuitePart<'a> {
     /// All server scenarios.
     Server { url: &'a str },
     /// One client scenario.
@@ -51,14 +51,14 @@ impl<'a> Suite<'a> {
     }
 
     /// Runs a part of the suite and prints the result; returns the failure, if there is one.
-    pub fn run(&self, leg: &Leg<'_>) -> Option<String> {
+    pub fn run(&self, part: &SuitePart<'_>) -> Option<String> {
         let mut command = self.command();
-        let name = match leg {
-            Leg::Server { url } => {
+        let name = match part {
+            SuitePart::Server { url } => {
                 command.args(["server", "--url", url]).args(self.revision.server);
                 "server".to_owned()
             }
-            Leg::Client { scenario } => {
+            SuitePart::Client { scenario } => {
                 // Not the path of this process: the file may have been rebuilt meanwhile.
                 let ourselves = output("debug").join("xtask");
                 let client = format!("{} {CLIENT_COMMAND}", ourselves.display());
@@ -78,8 +78,8 @@ impl<'a> Suite<'a> {
                 None
             }
             Ok(false) => {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                eprintln!("{said}");
+                let text = std::fs::read_to_string(&log).unwrap_or_default();
+                eprintln!("{text}");
                 Some(format!("{title} failed; see {}", log.display()))
             }
             Err(why) => Some(format!("{title} {why}; see {}", log.display())),
@@ -100,7 +100,7 @@ fn finish(mut command: Command, log: &PathBuf) -> Result<bool, String> {
     let copy = file.try_clone().map_err(|error| format!("cannot be written down: {error}"))?;
     let child = command.stdout(file).stderr(copy).spawn();
     let mut child = child.map_err(|error| format!("cannot be started: {error}"))?;
-    let end = Instant::now() + LIMIT;
+    let end = Instant::now() + SUITE_TIMEOUT;
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status.success()),
@@ -108,7 +108,7 @@ fn finish(mut command: Command, log: &PathBuf) -> Result<bool, String> {
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("did not end within {}s", LIMIT.as_secs()));
+                return Err(format!("did not end within {}s", SUITE_TIMEOUT.as_secs()));
             }
             Err(error) => return Err(format!("cannot be waited for: {error}")),
         }
@@ -117,10 +117,10 @@ fn finish(mut command: Command, log: &PathBuf) -> Result<bool, String> {
 
 /// The counts of the suite, in one line.
 fn summary(log: &Path) -> String {
-    let said = std::fs::read_to_string(log).unwrap_or_default();
+    let text = std::fs::read_to_string(log).unwrap_or_default();
     let counts = |line: &&str| line.starts_with("Total: ") || line.starts_with("Passed: ");
-    let expected = said.lines().filter(|line| line.starts_with("  ~ ")).count();
-    let counted = said.lines().find(counts).unwrap_or("passed");
+    let expected = text.lines().filter(|line| line.starts_with("  ~ ")).count();
+    let counted = text.lines().find(counts).unwrap_or("passed");
     match expected {
         0 => counted.to_owned(),
         _ => format!("{counted}; {expected} expected failures"),

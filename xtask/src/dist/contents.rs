@@ -63,11 +63,16 @@ impl Release {
             .iter()
             .find(runs_here)
             .ok_or("none of the binaries runs on this machine, so none can describe itself")?;
-        let version = String::from_utf8_lossy(&ask(binary, &["--version"])?).into_owned();
+        let version =
+            String::from_utf8_lossy(&onecall_output(binary, &["--version"])?).into_owned();
         let version = version.split_whitespace().nth(1).ok_or("onecall --version says nothing")?;
         let mut completions = Vec::new();
         for shell in SHELLS {
-            completions.push(File::new(shell, 0o644, ask(binary, &["completions", shell])?));
+            completions.push(File::new(
+                shell,
+                0o644,
+                onecall_output(binary, &["completions", shell])?,
+            ));
         }
         Ok(Self {
             version: version.to_owned(),
@@ -82,7 +87,7 @@ impl Release {
 }
 
 /// The output of onecall for these arguments.
-fn ask(binary: &Binary, arguments: &[&str]) -> Result<Vec<u8>, String> {
+fn onecall_output(binary: &Binary, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let shown = format!("{} {}", binary.path.display(), arguments.join(" "));
     match Command::new(&binary.path).args(arguments).output() {
         Ok(output) if output.status.success() => Ok(output.stdout),
@@ -100,7 +105,7 @@ fn pages(binary: &Binary) -> Result<Vec<File>, String> {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(failed)?;
     }
-    ask(binary, &["man", &folder.display().to_string()])?;
+    onecall_output(binary, &["man", &folder.display().to_string()])?;
     let mut pages = Vec::new();
     for entry in fs::read_dir(&folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use super::binary::Binary;
 use super::contents::{File, LICENCE, Release, SUMMARY};
-use super::filter::through;
+use super::filter::pipe_through;
 use super::gzip::{Effort, compress};
 use super::tar;
 
@@ -84,7 +84,7 @@ fn control(release: &Release, binary: &Binary, files: &[File]) -> String {
 /// The checksums for `dpkg --verify`.
 fn md5sums(files: &[File]) -> Result<String, String> {
     let line = |file: &File| {
-        let sum = through("md5sum", &[], &file.content)?;
+        let sum = pipe_through("md5sum", &[], &file.content)?;
         let sum = String::from_utf8_lossy(&sum).split_whitespace().next().map(str::to_owned);
         Ok(format!("{}  {}\n", sum.unwrap_or_default(), file.path))
     };

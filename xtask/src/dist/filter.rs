@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Passes the bytes to a program and returns its output.
-pub fn through(program: &str, arguments: &[&str], bytes: &[u8]) -> Result<Vec<u8>, String> {
+pub fn pipe_through(program: &str, arguments: &[&str], bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     let started = command.spawn();

@@ -1,7 +1,7 @@
 //! Compression with the program `gzip`, without names and times, so that equal input gives equal
 //! output.
 
-use super::filter::through;
+use super::filter::pipe_through;
 
 /// How much time to spend on compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub fn compress(bytes: &[u8], effort: Effort) -> Result<Vec<u8>, String> {
         Effort::Little => "-1",
         Effort::Most => "-9",
     };
-    through("gzip", &["--no-name", "--stdout", level], bytes)
+    pipe_through("gzip", &["--no-name", "--stdout", level], bytes)
 }
 
 /// The input as a raw deflate stream and its CRC-32, as zip archives have them.

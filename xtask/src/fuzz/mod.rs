@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
 use options::{HELP, Options};
-use target::{Built, Seed};
+use target::{BuiltTarget, RunParameters};
 
 /// How long a run of one target should take: long enough to be worth its start, short enough for
 /// every target to have its turn.
@@ -19,7 +19,7 @@ const FIRST_CASES: u32 = 500;
 
 /// The progress of one target.
 struct Progress {
-    built: Built,
+    built: BuiltTarget,
     rounds: u32,
     /// The cases of each property in the next round.
     cases: u32,
@@ -54,19 +54,20 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 
 impl Progress {
     fn run(&mut self, left: Duration) -> Result<(), String> {
-        let seed = Seed { number: RandomState::new().build_hasher().finish(), cases: self.cases };
+        let parameters =
+            RunParameters { number: RandomState::new().build_hasher().finish(), cases: self.cases };
         self.rounds += 1;
         let begin = Instant::now();
-        let properties = self.built.run(seed)?;
+        let properties = self.built.run(parameters)?;
         let took = begin.elapsed();
         println!(
             "{:<14} round {}: {properties} properties, {} cases each, {:.1} s",
             self.built.target.name,
             self.rounds,
-            seed.cases,
+            parameters.cases,
             took.as_secs_f64()
         );
-        self.total += u64::from(seed.cases) * u64::try_from(properties).unwrap_or(u64::MAX);
+        self.total += u64::from(parameters.cases) * u64::try_from(properties).unwrap_or(u64::MAX);
         // As many as fit, with bounds in case the machine was only briefly idle or busy.
         let fit = RUN.min(left.saturating_sub(took)).as_secs_f64() / took.as_secs_f64().max(0.001);
         self.cases = (f64::from(self.cases) * fit.clamp(0.2, 8.0)).max(1.0) as u32;

@@ -10,9 +10,9 @@ use serde_json::Value;
 use testkit::cargo::{cargo, output, root};
 
 /// A run should take a few seconds; after this time it counts as hanging.
-const HANGS: Duration = Duration::from_secs(180);
+const HANG_TIMEOUT: Duration = Duration::from_secs(180);
 
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A set of properties for one kind of hostile input.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub static TARGETS: [Target; 5] = [
 
 /// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Seed {
+pub struct RunParameters {
     pub number: u64,
     /// The number of cases for each property.
     pub cases: u32,
@@ -44,13 +44,13 @@ pub struct Seed {
 
 /// A target whose tests are built.
 #[derive(Debug)]
-pub struct Built {
+pub struct BuiltTarget {
     pub target: &'static Target,
     executable: PathBuf,
 }
 
 /// Builds the tests of all targets.
-pub fn build(targets: &[&'static Target]) -> Result<Vec<Built>, String> {
+pub fn build(targets: &[&'static Target]) -> Result<Vec<BuiltTarget>, String> {
     let mut build = cargo("test");
     // The whole workspace, so that dependencies have the same features as there.
     build.args(["--workspace", "--lib", "--test", "it", "--no-run"]);
@@ -65,7 +65,7 @@ pub fn build(targets: &[&'static Target]) -> Result<Vec<Built>, String> {
     let find = |target: &&'static Target| {
         let executable = artifacts.iter().find_map(|artifact| target.executable(artifact));
         match executable {
-            Some(executable) => Ok(Built { target, executable }),
+            Some(executable) => Ok(BuiltTarget { target, executable }),
             None => Err(format!("cargo built no tests for '{}'", target.name)),
         }
     };
@@ -87,19 +87,19 @@ impl Target {
     }
 }
 
-impl Built {
+impl BuiltTarget {
     /// Runs every property once; returns the number of properties. The error is a text for a
     /// person.
-    pub fn run(&self, seed: Seed) -> Result<usize, String> {
+    pub fn run(&self, parameters: RunParameters) -> Result<usize, String> {
         let log = output("fuzz.log");
-        let status = self.status(seed, &log)?;
-        let said =
+        let status = self.status(parameters, &log)?;
+        let text =
             fs::read(&log).map_err(|error| format!("cannot read {}: {error}", log.display()))?;
-        let said = String::from_utf8_lossy(&said);
+        let text = String::from_utf8_lossy(&text);
         match status {
-            Some(status) if status.success() => match passed(&said) {
+            Some(status) if status.success() => match passed(&text) {
                 Some(count @ 1..) => Ok(count),
-                _ => Err(format!("{} has no properties\n{said}", self.target.name)),
+                _ => Err(format!("{} has no properties\n{text}", self.target.name)),
             },
             ended => {
                 let end = match ended {
@@ -108,21 +108,21 @@ impl Built {
                     }
                     None => format!("'{}' hangs", self.target.name),
                 };
-                let replay = replay(&said, self.target.filter, seed);
-                Err(format!("{end}\n{}\nTo see it again:\n  {replay}", said.trim_end()))
+                let replay = replay(&text, self.target.filter, parameters);
+                Err(format!("{end}\n{}\nTo see it again:\n  {replay}", text.trim_end()))
             }
         }
     }
 
     /// The exit status of the tests; `None` if they did not end.
-    fn status(&self, seed: Seed, log: &Path) -> Result<Option<ExitStatus>, String> {
+    fn status(&self, parameters: RunParameters, log: &Path) -> Result<Option<ExitStatus>, String> {
         let start = || -> std::io::Result<Child> {
             let stdout = File::create(log)?;
             Command::new(&self.executable)
                 .current_dir(self.target.folder())
                 .arg(self.target.filter)
-                .env("PROPTEST_CASES", seed.cases.to_string())
-                .env("PROPTEST_RNG_SEED", seed.number.to_string())
+                .env("PROPTEST_CASES", parameters.cases.to_string())
+                .env("PROPTEST_RNG_SEED", parameters.number.to_string())
                 .env("RUST_BACKTRACE", "0")
                 .stdin(Stdio::null())
                 .stderr(stdout.try_clone()?)
@@ -135,12 +135,12 @@ impl Built {
                 if let Some(status) = tests.try_wait()? {
                     return Ok(Some(status));
                 }
-                if begin.elapsed() > HANGS {
+                if begin.elapsed() > HANG_TIMEOUT {
                     tests.kill()?;
                     tests.wait()?;
                     return Ok(None);
                 }
-                thread::sleep(LOOK_AGAIN);
+                thread::sleep(POLL_INTERVAL);
             }
         };
         start().and_then(wait).map_err(|error| format!("cannot run the tests: {error}"))
@@ -148,19 +148,19 @@ impl Built {
 }
 
 /// The number of tests that passed, from their output.
-fn passed(said: &str) -> Option<usize> {
-    let result = said.lines().find_map(|line| line.strip_prefix("test result: ok. "))?;
+fn passed(text: &str) -> Option<usize> {
+    let result = text.lines().find_map(|line| line.strip_prefix("test result: ok. "))?;
     result.split_once(' ')?.0.parse().ok()
 }
 
-/// The command that repeats a failure with the same seed.
-fn replay(said: &str, filter: &str, seed: Seed) -> String {
+/// The command that repeats a failure with the same parameters.
+fn replay(text: &str, filter: &str, parameters: RunParameters) -> String {
     let failed = |line: &'_ str| -> Option<String> {
         let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
         Some(name.to_owned())
     };
-    let name = said.lines().find_map(failed).unwrap_or_else(|| filter.to_owned());
-    let Seed { number, cases } = seed;
+    let name = text.lines().find_map(failed).unwrap_or_else(|| filter.to_owned());
+    let RunParameters { number, cases } = parameters;
     format!("PROPTEST_RNG_SEED={number} PROPTEST_CASES={cases} cargo xtask test {name}")
 }
 
@@ -170,13 +170,13 @@ mod tests {
 
     #[test]
     fn what_tests_say_is_understood() {
-        let said = "\nrunning 2 tests\ntest a::b ... ok\ntest a::c ... FAILED\n";
-        let seed = Seed { number: 7, cases: 9 };
+        let text = "\nrunning 2 tests\ntest a::b ... ok\ntest a::c ... FAILED\n";
+        let parameters = RunParameters { number: 7, cases: 9 };
         assert_eq!(
-            replay(said, "a::", seed),
+            replay(text, "a::", parameters),
             "PROPTEST_RNG_SEED=7 PROPTEST_CASES=9 cargo xtask test a::c"
         );
-        assert_eq!(passed(said), None);
+        assert_eq!(passed(text), None);
         assert_eq!(passed("\ntest result: ok. 5 passed; 0 failed;"), Some(5));
     }
 }

@@ -52,7 +52,7 @@ repository says how. Their source is at https://github.com/mhogrefe/malachite an
 ";
 
 /// Parts of the binary that are not described by the files of any package.
-const BESIDES: [(&str, &str); 4] = [
+const OTHER_PARTS: [(&str, &str); 4] = [
     (
         "SQLite (in libsqlite3-sys)",
         "The authors of SQLite have dedicated its code to the public domain: \
@@ -84,7 +84,7 @@ fn notices() -> Result<String, String> {
         _ = writeln!(list, "  {}: {licence}; {repository}", package.id());
         texts.add(package)?;
     }
-    for (name, notice) in BESIDES {
+    for (name, notice) in OTHER_PARTS {
         _ = writeln!(list, "  {name}: {notice}");
     }
     Ok(format!("{HEAD}\nPackages\n\n{list}\n{texts}"))

@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The executables, the folder for the gateways, and the mark of their servers.
-pub struct Site {
+pub struct SoakSetup {
     pub onecall: PathBuf,
     pub fixture: PathBuf,
     pub folder: PathBuf,
@@ -20,7 +20,7 @@ pub struct Site {
     pub mark: String,
 }
 
-impl Site {
+impl SoakSetup {
     /// `onecall serve` with its own home directory.
     pub fn serve(&self, name: &str) -> Result<Command, String> {
         let home = self.folder.join(name);
@@ -57,27 +57,27 @@ impl Site {
 }
 
 /// A running `onecall serve --http`, which is killed when this is dropped.
-pub struct Listening {
+pub struct HttpGateway {
     child: Child,
     pub address: SocketAddr,
 }
 
-impl Listening {
-    pub fn start(site: &Site) -> Result<Self, String> {
-        let said = site.folder.join("http.stderr");
-        let stderr = File::create(&said).map_err(|error| format!("{}: {error}", said.display()))?;
-        let mut command = site.serve("http")?;
+impl HttpGateway {
+    pub fn start(setup: &SoakSetup) -> Result<Self, String> {
+        let log = setup.folder.join("http.stderr");
+        let stderr = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let mut command = setup.serve("http")?;
         command.args(["--http", "127.0.0.1:0"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         let child = command.spawn().map_err(|error| format!("onecall does not start: {error}"))?;
-        let mut listening = Self { child, address: SocketAddr::from(([0; 4], 0)) };
+        let mut http_gateway = Self { child, address: SocketAddr::from(([0; 4], 0)) };
         let mut address = None;
-        wait_until(START, || {
-            address = find_address(&said);
+        wait_until(START_TIMEOUT, || {
+            address = find_address(&log);
             address.is_some()
         });
-        listening.address = address.ok_or("onecall does not listen")?;
-        Ok(listening)
+        http_gateway.address = address.ok_or("onecall does not listen")?;
+        Ok(http_gateway)
     }
 
     pub fn pid(&self) -> u32 {
@@ -85,15 +85,15 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for HttpGateway {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn find_address(said: &Path) -> Option<SocketAddr> {
-    let said = fs::read_to_string(said).ok()?;
-    let url = said.lines().find_map(|line| line.strip_prefix("listening on http://"))?;
+fn find_address(log: &Path) -> Option<SocketAddr> {
+    let log = fs::read_to_string(log).ok()?;
+    let url = log.lines().find_map(|line| line.strip_prefix("listening on http://"))?;
     url.strip_suffix("/mcp")?.parse().ok()
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::PATIENCE;
+use super::ANSWER_TIMEOUT;
 use super::program::Program;
 
 /// A client for the gateway at this address.
@@ -17,7 +17,7 @@ impl HttpClient {
     /// Runs a program and returns the text of its answer.
     pub fn run(self, id: u64, program: &Program) -> io::Result<String> {
         let mut reader = BufReader::new(self.send(id, program)?);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
         let mut line = String::new();
         while Instant::now() < deadline {
             line.clear();
@@ -54,9 +54,9 @@ impl HttpClient {
         let params = json!({ "name": "execute_program", "arguments": arguments, "_meta": meta });
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
             .to_string();
-        let mut stream = TcpStream::connect_timeout(&self.0, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut stream = TcpStream::connect_timeout(&self.0, ANSWER_TIMEOUT)?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
         let head = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nAccept: application/json, text/event-stream\r\n\
              Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n\

@@ -4,10 +4,10 @@
 mod clients;
 mod gateway;
 mod http;
-mod ledger;
 mod options;
 mod program;
 mod report;
+mod stats;
 mod watch;
 
 use std::fs;
@@ -22,16 +22,16 @@ use testkit::cargo::{self, cargo, output};
 use testkit::mcp::Session;
 use testkit::process::{self, unique_mark, wait_until};
 
-use clients::Numbers;
-use gateway::{Listening, Site};
+use clients::ProgramNumbers;
+use gateway::{HttpGateway, SoakSetup};
 use http::HttpClient;
-use ledger::Ledger;
 use options::{HELP, Options};
-use report::{Report, Watched};
-use watch::Look;
+use report::{GatewayMeasurements, Report};
+use stats::RequestStats;
+use watch::Measurement;
 
 /// The timeout after which an answer counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The number of clients over HTTP.
 const HTTP_CLIENTS: usize = 3;
@@ -40,7 +40,7 @@ const HTTP_CLIENTS: usize = 3;
 const SERVERS: usize = 4;
 
 /// The time between two measurements of the gateways.
-const LOOK: Duration = Duration::from_millis(200);
+const MEASURE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The time in which everything is used once, on every thread.
 const WARM_UP: Duration = Duration::from_secs(20);
@@ -49,7 +49,7 @@ const WARM_UP: Duration = Duration::from_secs(20);
 const PARTS: u32 = 10;
 
 /// The time for remaining processes to end by themselves.
-const END: Duration = Duration::from_secs(10);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = Options::parse(arguments)?;
@@ -76,19 +76,19 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// The two gateways and their clients.
-struct Stage {
+struct SoakRun {
     session: Session,
-    listening: Listening,
-    numbers: Numbers,
+    http_gateway: HttpGateway,
+    numbers: ProgramNumbers,
     /// The counter of the session over stdio.
     counted: u64,
 }
 
 /// The results of a phase of load.
 struct Phase {
-    totals: ledger::Totals,
+    totals: stats::Totals,
     killed: u64,
-    looks: [Vec<Look>; 2],
+    measurements: [Vec<Measurement>; 2],
 }
 
 /// Runs the soak test with the binaries in `built`; `folder` is for the files of the gateways.
@@ -96,61 +96,61 @@ fn soak(built: &Path, folder: &Path, time: Duration, warm_up: Duration) -> Resul
     let folder = folder.to_owned();
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let (onecall, fixture) = (built.join("onecall"), built.join("fixture-server"));
-    let site = Site { onecall, fixture, folder, mark: unique_mark() };
-    let listening = Listening::start(&site)?;
-    let session = Session::open(site.serve("stdio")?);
-    let mut stage = Stage { session, listening, numbers: Numbers::default(), counted: 0 };
-    let pids = [stage.session.client().pid(), stage.listening.pid()];
-    stage.load(warm_up);
-    let before = pids.map(|pid| Look::at_rest(pid, &site.mark, SERVERS));
-    let phase = stage.load(time);
-    let mut family: Vec<u32> = pids.to_vec();
+    let setup = SoakSetup { onecall, fixture, folder, mark: unique_mark() };
+    let http_gateway = HttpGateway::start(&setup)?;
+    let session = Session::open(setup.serve("stdio")?);
+    let mut run = SoakRun { session, http_gateway, numbers: ProgramNumbers::default(), counted: 0 };
+    let pids = [run.session.client().pid(), run.http_gateway.pid()];
+    run.load(warm_up);
+    let before = pids.map(|pid| Measurement::when_idle(pid, &setup.mark, SERVERS));
+    let phase = run.load(time);
+    let mut pids_to_watch: Vec<u32> = pids.to_vec();
     let mut gateways = Vec::new();
-    for ((pid, looks), (name, before)) in
-        pids.into_iter().zip(phase.looks).zip(["stdio", "HTTP"].into_iter().zip(before))
+    for ((pid, measurements), (name, before)) in
+        pids.into_iter().zip(phase.measurements).zip(["stdio", "HTTP"].into_iter().zip(before))
     {
-        let after = Look::as_before(pid, &before);
-        family.extend(process::descendants(pid).iter().map(|child| child.pid));
-        gateways.push(Watched { name, before, after, looks });
+        let after = Measurement::when_as_before(pid, &before);
+        pids_to_watch.extend(process::descendants(pid).iter().map(|child| child.pid));
+        gateways.push(GatewayMeasurements { name, before, after, measurements });
     }
-    drop(stage);
-    let left_behind = ended(&site.mark, &family);
+    drop(run);
+    let left_behind = wait_for_exit(&setup.mark, &pids_to_watch);
     let (totals, killed) = (phase.totals, phase.killed);
     Ok(Report { time, totals, killed, gateways, left_behind })
 }
 
 /// Waits for all processes to end; those that do not are killed and returned.
-fn ended(mark: &str, family: &[u32]) -> Vec<String> {
+fn wait_for_exit(mark: &str, pids_to_watch: &[u32]) -> Vec<String> {
     let alive = || {
-        let own = family.iter().filter(|pid| process::is_alive(**pid));
+        let own = pids_to_watch.iter().filter(|pid| process::is_alive(**pid));
         let own = own.filter_map(|pid| process::Process::read(*pid));
         own.chain(process::marked(mark)).collect::<Vec<_>>()
     };
-    wait_until(END, || alive().is_empty());
+    wait_until(EXIT_TIMEOUT, || alive().is_empty());
     let left = alive();
     kill(left.iter().map(|process| process.pid));
     left.into_iter().map(|process| format!("{} {}", process.pid, process.command)).collect()
 }
 
-impl Stage {
+impl SoakRun {
     /// Runs all clients for this time.
     fn load(&mut self, time: Duration) -> Phase {
-        let ledger = Ledger::new(time);
-        let pids = [self.session.client().pid(), self.listening.pid()];
-        let client = HttpClient(self.listening.address);
+        let stats = RequestStats::new(time);
+        let pids = [self.session.client().pid(), self.http_gateway.pid()];
+        let client = HttpClient(self.http_gateway.address);
         let Self { session, numbers, counted, .. } = self;
         let is_over = AtomicBool::new(false);
-        let (killed, looks) = thread::scope(|scope| {
-            let watching = scope.spawn(|| watch(pids, &ledger, &is_over));
+        let (killed, measurements) = thread::scope(|scope| {
+            let watching = scope.spawn(|| watch(pids, &stats, &is_over));
             let over_http: Vec<_> = (0..HTTP_CLIENTS)
-                .map(|_| scope.spawn(|| clients::over_http(client, &ledger, numbers)))
+                .map(|_| scope.spawn(|| clients::over_http(client, &stats, numbers)))
                 .collect();
             // The client of the testkit panics when its server dies.
             let over_stdio = catch_unwind(AssertUnwindSafe(|| {
-                clients::over_stdio(session, &ledger, numbers, counted);
+                clients::over_stdio(session, &stats, numbers, counted);
             }));
             if over_stdio.is_err() {
-                ledger.lost("the gateway over stdio died".to_owned());
+                stats.count_lost("the gateway over stdio died".to_owned());
             }
             for client in over_http {
                 let _ = client.join();
@@ -158,24 +158,28 @@ impl Stage {
             is_over.store(true, Ordering::Relaxed);
             watching.join().unwrap_or_default()
         });
-        Phase { totals: ledger.totals(PARTS), killed, looks }
+        Phase { totals: stats.totals(PARTS), killed, measurements }
     }
 }
 
 /// Measures the gateways repeatedly, and kills the workers that wait for it.
-fn watch(pids: [u32; 2], ledger: &Ledger, is_over: &AtomicBool) -> (u64, [Vec<Look>; 2]) {
-    let mut looks = [Vec::new(), Vec::new()];
+fn watch(
+    pids: [u32; 2],
+    stats: &RequestStats,
+    is_over: &AtomicBool,
+) -> (u64, [Vec<Measurement>; 2]) {
+    let mut measurements = [Vec::new(), Vec::new()];
     let mut killed = 0;
     while !is_over.load(Ordering::Relaxed) {
-        for (pid, looks) in pids.into_iter().zip(&mut looks) {
-            looks.push(Look::take(pid, ledger.elapsed()));
+        for (pid, measurements) in pids.into_iter().zip(&mut measurements) {
+            measurements.push(Measurement::take(pid, stats.elapsed()));
             let victims = watch::victims(pid);
             killed += victims.len() as u64;
             kill(victims);
         }
-        thread::sleep(LOOK);
+        thread::sleep(MEASURE_INTERVAL);
     }
-    (killed, looks)
+    (killed, measurements)
 }
 
 fn kill(pids: impl IntoIterator<Item = u32>) {

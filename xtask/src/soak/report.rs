@@ -3,31 +3,31 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::ledger::Totals;
-use super::watch::{Look, slope};
+use super::stats::Totals;
+use super::watch::{Measurement, slope};
 
 const MEGABYTE: f64 = 1e6;
 
 /// How much memory may grow between an early and the last part of the run: a share, and below it a
 /// tolerance for what an allocator keeps.
-const GROWTH: f64 = 0.10;
-const ROOM: f64 = 4.0 * MEGABYTE;
+const ALLOWED_GROWTH: f64 = 0.10;
+const ALLOCATOR_TOLERANCE: f64 = 4.0 * MEGABYTE;
 
 /// One gateway over the whole run.
-pub struct Watched {
+pub struct GatewayMeasurements {
     pub name: &'static str,
     /// The measurements at rest, before and after.
-    pub before: Look,
-    pub after: Look,
+    pub before: Measurement,
+    pub after: Measurement,
     /// The measurements under load.
-    pub looks: Vec<Look>,
+    pub measurements: Vec<Measurement>,
 }
 
 pub struct Report {
     pub time: Duration,
     pub totals: Totals,
     pub killed: u64,
-    pub gateways: Vec<Watched>,
+    pub gateways: Vec<GatewayMeasurements>,
     /// The command lines of processes that still ran after the end.
     pub left_behind: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl Report {
         fault(totals.wrong > 0, format!("{} answers were wrong or another's", totals.wrong));
         fault(unaccounted > 0, format!("{unaccounted} programs are not accounted for"));
         for gateway in &self.gateways {
-            let Watched { name, before, after, .. } = gateway;
+            let GatewayMeasurements { name, before, after, .. } = gateway;
             fault(
                 before.descriptors != after.descriptors,
                 format!(
@@ -67,7 +67,7 @@ impl Report {
             for (what, bytes) in MEMORY {
                 let (early, late) = gateway.early_and_late(bytes);
                 fault(
-                    late > early * (1.0 + GROWTH) + ROOM,
+                    late > early * (1.0 + ALLOWED_GROWTH) + ALLOCATOR_TOLERANCE,
                     format!(
                         "{what} of {name} grew from {:.1} to {:.1} MB",
                         early / MEGABYTE,
@@ -107,7 +107,7 @@ impl Report {
              |---|--:|--:|--:|--:|--:|\n",
         );
         for gateway in &self.gateways {
-            for (when, look) in [("before", &gateway.before), ("after", &gateway.after)] {
+            for (when, measurement) in [("before", &gateway.before), ("after", &gateway.after)] {
                 let trend = match when {
                     "before" => String::new(),
                     _ => gateway.trend(),
@@ -116,10 +116,10 @@ impl Report {
                     text,
                     "| {}, {when} | {:.1} MB | {:.1} MB | {} | {} | {trend} |",
                     gateway.name,
-                    look.gateway as f64 / MEGABYTE,
-                    look.zygotes as f64 / MEGABYTE,
-                    look.descriptors,
-                    look.processes
+                    measurement.gateway as f64 / MEGABYTE,
+                    measurement.zygotes as f64 / MEGABYTE,
+                    measurement.descriptors,
+                    measurement.processes
                 );
             }
         }
@@ -130,36 +130,39 @@ impl Report {
         for fault in faults {
             let _ = writeln!(text, "\nbroke: {fault}");
         }
-        for mistake in &totals.mistakes {
-            let _ = writeln!(text, "  {mistake}");
+        for error in &totals.errors {
+            let _ = writeln!(text, "  {error}");
         }
         text
     }
 }
 
 /// A memory value of a measurement, in bytes.
-type Bytes = fn(&Look) -> u64;
+type Bytes = fn(&Measurement) -> u64;
 
 /// The memory values that are checked.
-const MEMORY: [(&str, Bytes); 2] =
-    [("the gateway", |look| look.gateway), ("the zygotes", |look| look.zygotes)];
+const MEMORY: [(&str, Bytes); 2] = [
+    ("the gateway", |measurement| measurement.gateway),
+    ("the zygotes", |measurement| measurement.zygotes),
+];
 
-impl Watched {
+impl GatewayMeasurements {
     /// The medians of the second and of the last fifth of the run.
     fn early_and_late(&self, bytes: Bytes) -> (f64, f64) {
-        let fifth = self.looks.len() / 5;
-        let median = |looks: &[Look]| {
-            let mut values: Vec<u64> = looks.iter().map(bytes).collect();
+        let fifth = self.measurements.len() / 5;
+        let median = |measurements: &[Measurement]| {
+            let mut values: Vec<u64> = measurements.iter().map(bytes).collect();
             values.sort_unstable();
             values.get(values.len() / 2).copied().unwrap_or_default() as f64
         };
-        let late = self.looks.len().saturating_sub(fifth);
-        let early = self.looks.get(fifth..2 * fifth).unwrap_or_default();
-        (median(early), median(self.looks.get(late..).unwrap_or_default()))
+        let late = self.measurements.len().saturating_sub(fifth);
+        let early = self.measurements.get(fifth..2 * fifth).unwrap_or_default();
+        (median(early), median(self.measurements.get(late..).unwrap_or_default()))
     }
 
     fn trend(&self) -> String {
-        let [gateway, zygotes] = MEMORY.map(|(_, bytes)| slope(&self.looks, bytes) / MEGABYTE);
+        let [gateway, zygotes] =
+            MEMORY.map(|(_, bytes)| slope(&self.measurements, bytes) / MEGABYTE);
         format!("{gateway:+.2} MB, {zygotes:+.2} MB")
     }
 }
@@ -167,30 +170,35 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::soak::ledger::Ledger;
+    use crate::soak::stats::RequestStats;
 
-    fn report(looks: Vec<Look>) -> Report {
-        let ledger = Ledger::new(Duration::from_secs(10));
-        ledger.sent();
-        ledger.answered(Some(Duration::from_millis(2)), Ok(()));
-        let rest = Look { descriptors: 20, processes: 9, ..Look::default() };
-        let gateways = vec![Watched { name: "stdio", before: rest.clone(), after: rest, looks }];
+    fn report(measurements: Vec<Measurement>) -> Report {
+        let stats = RequestStats::new(Duration::from_secs(10));
+        stats.count_sent();
+        stats.count_answer(Some(Duration::from_millis(2)), Ok(()));
+        let rest = Measurement { descriptors: 20, processes: 9, ..Measurement::default() };
+        let gateways = vec![GatewayMeasurements {
+            name: "stdio",
+            before: rest.clone(),
+            after: rest,
+            measurements,
+        }];
         Report {
             time: Duration::from_secs(10),
-            totals: ledger.totals(2),
+            totals: stats.totals(2),
             killed: 0,
             gateways,
             left_behind: Vec::new(),
         }
     }
 
-    fn growing(by: u64) -> Vec<Look> {
-        let look = |second: u64| Look {
+    fn growing(by: u64) -> Vec<Measurement> {
+        let measurement = |second: u64| Measurement {
             at: Duration::from_secs(second),
             gateway: 20_000_000 + second * by,
-            ..Look::default()
+            ..Measurement::default()
         };
-        (0..50).map(look).collect()
+        (0..50).map(measurement).collect()
     }
 
     #[test]

@@ -8,14 +8,14 @@ use testkit::process::{self, Process, wait_until};
 use super::program::VICTIM_BYTES;
 
 /// How long a gateway may take to become idle.
-const REST: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A state counts as idle after it was seen this often in a row.
-const SEEN: u32 = 20;
+const IDLE_REPEATS: u32 = 20;
 
 /// A measurement of a gateway.
 #[derive(Clone, Debug, Default)]
-pub struct Look {
+pub struct Measurement {
     pub at: Duration,
     /// Resident bytes of the gateway, and below it of its zygotes.
     pub gateway: u64,
@@ -24,53 +24,53 @@ pub struct Look {
     pub processes: usize,
 }
 
-impl Look {
+impl Measurement {
     pub fn take(pid: u32, at: Duration) -> Self {
-        let family = process::descendants(pid);
+        let descendants = process::descendants(pid);
         let resident = |process: &Process| process.resident_bytes().unwrap_or_default();
         Self {
             at,
             gateway: Process::read(pid).as_ref().map(resident).unwrap_or_default(),
-            zygotes: zygotes(&family, pid).map(resident).sum(),
+            zygotes: zygotes(&descendants, pid).map(resident).sum(),
             descriptors: descriptors(pid),
-            processes: family.len(),
+            processes: descendants.len(),
         }
     }
 
     /// The measurement when the gateway is idle and all its `servers` run; if it never becomes
     /// idle, the last one.
-    pub fn at_rest(pid: u32, servers: &str, count: usize) -> Self {
+    pub fn when_idle(pid: u32, servers: &str, count: usize) -> Self {
         let mut last = Self::default();
         let mut times = 0;
-        wait_until(REST, || {
+        wait_until(IDLE_TIMEOUT, || {
             let now = Self::take(pid, Duration::ZERO);
-            times = if now.holds_what(&last) { times + 1 } else { 0 };
+            times = if now.has_same_resources(&last) { times + 1 } else { 0 };
             last = now;
             let is_up = |process: &&Process| process.command.contains(servers);
-            times >= SEEN && process::descendants(pid).iter().filter(is_up).count() == count
+            times >= IDLE_REPEATS && process::descendants(pid).iter().filter(is_up).count() == count
         });
         last
     }
 
     /// Waits until the resources are as before; if that never happens, returns the last
     /// measurement.
-    pub fn as_before(pid: u32, before: &Self) -> Self {
+    pub fn when_as_before(pid: u32, before: &Self) -> Self {
         let mut last = Self::default();
-        wait_until(REST, || {
+        wait_until(IDLE_TIMEOUT, || {
             last = Self::take(pid, Duration::ZERO);
-            last.holds_what(before)
+            last.has_same_resources(before)
         });
         last
     }
 
     /// Whether the numbers of descriptors and processes are equal.
-    pub fn holds_what(&self, other: &Self) -> bool {
+    pub fn has_same_resources(&self, other: &Self) -> bool {
         (self.descriptors, self.processes) == (other.descriptors, other.processes)
     }
 }
 
-fn zygotes(family: &[Process], gateway: u32) -> impl Iterator<Item = &Process> {
-    family
+fn zygotes(descendants: &[Process], gateway: u32) -> impl Iterator<Item = &Process> {
+    descendants
         .iter()
         .filter(move |process| process.parent == gateway && process.command.contains("zygote"))
 }
@@ -89,9 +89,11 @@ pub fn victims(gateway: u32) -> Vec<u32> {
 }
 
 /// Bytes per minute: the slope through all measurements by least squares.
-pub fn slope(looks: &[Look], bytes: fn(&Look) -> u64) -> f64 {
-    let points: Vec<(f64, f64)> =
-        looks.iter().map(|look| (look.at.as_secs_f64() / 60.0, bytes(look) as f64)).collect();
+pub fn slope(measurements: &[Measurement], bytes: fn(&Measurement) -> u64) -> f64 {
+    let points: Vec<(f64, f64)> = measurements
+        .iter()
+        .map(|measurement| (measurement.at.as_secs_f64() / 60.0, bytes(measurement) as f64))
+        .collect();
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
     let (x, y) = (mean(|point| point.0), mean(|point| point.1));
@@ -106,13 +108,13 @@ mod tests {
 
     #[test]
     fn a_slope_is_per_minute() {
-        let look = |seconds: u64, gateway: u64| Look {
+        let measurement = |seconds: u64, gateway: u64| Measurement {
             at: Duration::from_secs(seconds),
             gateway,
-            ..Look::default()
+            ..Measurement::default()
         };
-        let looks = [look(0, 100), look(30, 150), look(60, 200)];
-        assert_eq!(slope(&looks, |look| look.gateway), 100.0);
-        assert_eq!(slope(&looks[..1], |look| look.gateway), 0.0);
+        let measurements = [measurement(0, 100), measurement(30, 150), measurement(60, 200)];
+        assert_eq!(slope(&measurements, |measurement| measurement.gateway), 100.0);
+        assert_eq!(slope(&measurements[..1], |measurement| measurement.gateway), 0.0);
     }
 }

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use testkit::mcp::Session;
 use testkit::rpc::Client;
 
-use super::catalog::{Catalog, Place};
+use super::catalog::{Catalog, RunPaths};
 use super::conversation::{Conversation, callable};
 use super::workflows::Workflow;
 
 const SERVER: &str = "onecall";
 const SUCCESS: &str = "[Script executed successfully]\n";
 
-pub struct Agent {
+pub struct OnecallAgent {
     session: Session,
     pub conversation: Conversation,
     can_search: bool,
@@ -22,10 +22,10 @@ pub struct Agent {
     pub seconds: f64,
 }
 
-impl Agent {
+impl OnecallAgent {
     /// Starts onecall with the servers of the catalog and waits until it knows their tools.
-    pub fn connect(catalog: &Catalog, place: &Place) -> Result<Self, String> {
-        let mut session = Session::new(Client::spawn(catalog.gateway(place)?));
+    pub fn connect(catalog: &Catalog, paths: &RunPaths) -> Result<Self, String> {
+        let mut session = Session::new(Client::spawn(catalog.gateway(paths)?));
         let greeting = session.initialize(testkit::mcp::PROTOCOL);
         let tools: Vec<(&str, Value)> =
             session.list_tools().into_iter().map(|tool| (SERVER, tool)).collect();

@@ -11,7 +11,7 @@ use testkit::workplace;
 use super::workflows::Workflow;
 
 /// The executables and the folder of a run.
-pub struct Place {
+pub struct RunPaths {
     pub onecall: PathBuf,
     pub server: PathBuf,
     /// For configurations, journals and transcripts; kept after the run, so that it can be
@@ -27,7 +27,7 @@ pub struct Catalog {
 
 /// Which of the two agents a journal belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AgentKind {
     Direct,
     Onecall,
 }
@@ -46,7 +46,7 @@ impl Catalog {
             })?;
             servers.push(((*service).to_owned(), count));
         }
-        for (service, count) in workplace::neighbours() {
+        for (service, count) in workplace::filler_services() {
             let count = count.min(left);
             if count > 0 {
                 left -= count;
@@ -60,10 +60,10 @@ impl Catalog {
     }
 
     /// The name of every server and the command that starts it.
-    pub fn commands(&self, place: &Place) -> Vec<(String, Command)> {
+    pub fn commands(&self, paths: &RunPaths) -> Vec<(String, Command)> {
         let start = |(name, count): &(String, usize)| {
-            let mut command = Command::new(&place.server);
-            command.args(arguments(place, Way::Direct, name, *count));
+            let mut command = Command::new(&paths.server);
+            command.args(arguments(paths, AgentKind::Direct, name, *count));
             (name.clone(), command)
         };
         self.servers.iter().map(start).collect()
@@ -71,41 +71,41 @@ impl Catalog {
 
     /// `onecall serve` with the same servers and without stored state: learned result types would
     /// change what a search costs.
-    pub fn gateway(&self, place: &Place) -> Result<Command, String> {
+    pub fn gateway(&self, paths: &RunPaths) -> Result<Command, String> {
         let servers: Vec<Value> = self
             .servers
             .iter()
             .map(|(name, count)| {
-                let arguments = arguments(place, Way::Onecall, name, *count);
-                json!({ "name": name, "command": place.server, "args": arguments })
+                let arguments = arguments(paths, AgentKind::Onecall, name, *count);
+                json!({ "name": name, "command": paths.server, "args": arguments })
             })
             .collect();
-        let path = place.folder.join("onecall.json");
+        let path = paths.folder.join("onecall.json");
         write(&path, &json!({ "servers": servers }).to_string())?;
-        let state = place.folder.join("state");
+        let state = paths.folder.join("state");
         // The folder does not exist the first time.
         _ = fs::remove_dir_all(&state);
-        let mut command = Command::new(&place.onecall);
+        let mut command = Command::new(&paths.onecall);
         command.args(["serve", "--log", "error", "--config"]).arg(path);
         command.env("XDG_STATE_HOME", state);
         Ok(command)
     }
 
     /// Removes the journals of earlier runs.
-    pub fn clear_journals(&self, place: &Place) -> Result<(), String> {
-        for way in [Way::Direct, Way::Onecall] {
+    pub fn clear_journals(&self, paths: &RunPaths) -> Result<(), String> {
+        for agent in [AgentKind::Direct, AgentKind::Onecall] {
             for (name, _) in &self.servers {
-                write(&journal(place, way, name), "")?;
+                write(&journal(paths, agent, name), "")?;
             }
         }
         Ok(())
     }
 
     /// Every call that changed something, in an order that does not depend on its time.
-    pub fn changes(&self, place: &Place, way: Way) -> Result<Vec<Value>, String> {
+    pub fn changes(&self, paths: &RunPaths, agent: AgentKind) -> Result<Vec<Value>, String> {
         let mut changes = Vec::new();
         for (name, _) in &self.servers {
-            let path = journal(place, way, name);
+            let path = journal(paths, agent, name);
             let text = fs::read_to_string(&path)
                 .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
             for line in text.lines() {
@@ -120,18 +120,18 @@ impl Catalog {
     }
 }
 
-fn arguments(place: &Place, way: Way, service: &str, tools: usize) -> Vec<String> {
-    let journal = journal(place, way, service).display().to_string();
+fn arguments(paths: &RunPaths, agent: AgentKind, service: &str, tools: usize) -> Vec<String> {
+    let journal = journal(paths, agent, service).display().to_string();
     let flags = ["--service", service, "--tools", &tools.to_string(), "--journal", &journal];
     flags.map(str::to_owned).to_vec()
 }
 
-fn journal(place: &Place, way: Way, service: &str) -> PathBuf {
-    let way = match way {
-        Way::Direct => "direct",
-        Way::Onecall => "onecall",
+fn journal(paths: &RunPaths, agent: AgentKind, service: &str) -> PathBuf {
+    let agent = match agent {
+        AgentKind::Direct => "direct",
+        AgentKind::Onecall => "onecall",
     };
-    place.folder.join(format!("{way}-{service}.jsonl"))
+    paths.folder.join(format!("{agent}-{service}.jsonl"))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

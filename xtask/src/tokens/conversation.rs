@@ -19,9 +19,9 @@ pub struct Request {
 pub struct Conversation {
     tokenizer: &'static CoreBPE,
     /// The tokens of instructions and definitions, which are part of every request.
-    pub standing: usize,
+    pub fixed_tokens: usize,
     /// The tokens of everything after them so far.
-    said: usize,
+    history_tokens: usize,
     /// The tokens of tool results, which are part of that.
     pub results: usize,
     /// How many tools the model has called.
@@ -33,8 +33,8 @@ pub struct Conversation {
 
 /// The author of a message in a conversation.
 #[derive(Clone, Copy, Debug)]
-enum Speaker {
-    Standing,
+enum Author {
+    Instructions,
     User,
     Model,
     Tool,
@@ -55,22 +55,22 @@ impl Conversation {
             .collect();
         let mut conversation = Self {
             tokenizer: o200k_base_singleton(),
-            standing: 0,
-            said: 0,
+            fixed_tokens: 0,
+            history_tokens: 0,
             results: 0,
             calls: 0,
             requests: Vec::new(),
             transcript: String::new(),
         };
         for text in definitions.iter().map(String::as_str).chain([instructions]) {
-            conversation.standing += conversation.take(Speaker::Standing, text);
+            conversation.fixed_tokens += conversation.count(Author::Instructions, text);
         }
         conversation
     }
 
     /// Adds a message of the user.
     pub fn ask(&mut self, text: &str) {
-        self.said += self.take(Speaker::User, text);
+        self.history_tokens += self.count(Author::User, text);
     }
 
     /// Adds a request in which the model calls these tools.
@@ -80,32 +80,32 @@ impl Conversation {
             .map(|(tool, input)| json!({ "name": tool, "input": input }).to_string())
             .collect();
         self.calls += written.len();
-        let output = written.iter().map(|call| self.take(Speaker::Model, call)).sum();
+        let output = written.iter().map(|call| self.count(Author::Model, call)).sum();
         self.request(output);
     }
 
     /// Adds the result of a tool.
     pub fn result(&mut self, text: &str) {
-        let tokens = self.take(Speaker::Tool, text);
+        let tokens = self.count(Author::Tool, text);
         self.results += tokens;
-        self.said += tokens;
+        self.history_tokens += tokens;
     }
 
     /// Adds a request in which the model answers the user.
     pub fn answer(&mut self, text: &str) {
-        let output = self.take(Speaker::Model, text);
+        let output = self.count(Author::Model, text);
         self.request(output);
     }
 
     fn request(&mut self, output: usize) {
-        self.requests.push(Request { context: self.standing + self.said, output });
-        self.said += output;
+        self.requests.push(Request { context: self.fixed_tokens + self.history_tokens, output });
+        self.history_tokens += output;
     }
 
     /// Counts a text and adds it to the transcript.
-    fn take(&mut self, speaker: Speaker, text: &str) -> usize {
+    fn count(&mut self, author: Author, text: &str) -> usize {
         let tokens = self.tokenizer.encode_ordinary(text).len();
-        let _ = writeln!(self.transcript, "--- {speaker:?}, {tokens} tokens\n{text}");
+        let _ = writeln!(self.transcript, "--- {author:?}, {tokens} tokens\n{text}");
         tokens
     }
 }
@@ -134,6 +134,9 @@ mod tests {
                 Request { context: 2 + 3 + call + 1, output: 2 }
             ]
         );
-        assert_eq!((conversation.standing, conversation.results, conversation.calls), (2, 1, 1));
+        assert_eq!(
+            (conversation.fixed_tokens, conversation.results, conversation.calls),
+            (2, 1, 1)
+        );
     }
 }

@@ -7,10 +7,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use testkit::mcp::Session;
 
-use super::catalog::{Catalog, Place};
+use super::catalog::{Catalog, RunPaths};
 use super::conversation::{Conversation, callable};
 
-pub struct Direct {
+pub struct DirectAgent {
     servers: BTreeMap<String, Session>,
     pub conversation: Conversation,
     /// How many independent calls the model makes in one request.
@@ -21,16 +21,16 @@ pub struct Direct {
     pub seconds: f64,
 }
 
-impl Direct {
+impl DirectAgent {
     /// Connects to every server of the catalog.
     pub fn connect(
         catalog: &Catalog,
-        place: &Place,
+        paths: &RunPaths,
         calls_per_turn: usize,
     ) -> Result<Self, String> {
         let mut servers = BTreeMap::new();
         let mut definitions = Vec::new();
-        for (name, command) in catalog.commands(place) {
+        for (name, command) in catalog.commands(paths) {
             let mut session = Session::open(command);
             definitions.push((name.clone(), session.list_tools()));
             servers.insert(name, session);

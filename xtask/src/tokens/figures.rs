@@ -25,7 +25,7 @@ impl Default for Prices {
 pub struct Traffic {
     pub requests: Vec<Request>,
     /// The tokens of instructions and definitions.
-    pub standing: usize,
+    pub fixed_tokens: usize,
     pub results: usize,
     pub calls: usize,
     pub seconds: f64,
@@ -35,7 +35,7 @@ impl Traffic {
     pub fn new(conversation: &Conversation, seconds: f64) -> Self {
         Self {
             requests: conversation.requests.clone(),
-            standing: conversation.standing,
+            fixed_tokens: conversation.fixed_tokens,
             results: conversation.results,
             calls: conversation.calls,
             seconds,
@@ -56,7 +56,7 @@ impl Traffic {
     }
 
     /// All tokens counted once: the last request contains all of them.
-    pub fn once(&self) -> usize {
+    pub fn distinct_tokens(&self) -> usize {
         self.requests.last().map_or(0, |request| request.context + request.output)
     }
 
@@ -86,8 +86,8 @@ impl Traffic {
     fn to_json(&self, prices: Prices) -> Value {
         json!({
             "tokens": self.tokens(), "input": self.input(), "output": self.output(),
-            "once": self.once(), "longest_request": self.longest(),
-            "definitions": self.standing, "results": self.results,
+            "once": self.distinct_tokens(), "longest_request": self.longest(),
+            "definitions": self.fixed_tokens, "results": self.results,
             "round_trips": self.requests.len(), "calls": self.calls,
             "price": rounded(self.price(prices)), "price_cached": rounded(self.price_cached(prices)),
             "seconds": self.seconds,
@@ -113,7 +113,7 @@ impl Figures {
             "calls_per_turn": self.calls_per_turn, "data_heavy": self.workflow.is_data_heavy,
             "direct": self.direct.to_json(prices), "onecall": self.onecall.to_json(prices),
             "saved_percent": percent(self.direct.tokens(), self.onecall.tokens()),
-            "saved_percent_once": percent(self.direct.once(), self.onecall.once()),
+            "saved_percent_once": percent(self.direct.distinct_tokens(), self.onecall.distinct_tokens()),
         })
     }
 }
@@ -146,7 +146,7 @@ mod tests {
         ];
         let traffic = Traffic { requests, ..Traffic::default() };
         let prices = Prices { input: 2.0, output: 10.0, cached: 0.5 };
-        assert_eq!((traffic.tokens(), traffic.once()), (5_000_000, 4_000_000));
+        assert_eq!((traffic.tokens(), traffic.distinct_tokens()), (5_000_000, 4_000_000));
         assert_eq!(traffic.price(prices), 2.0 + 6.0 + 10.0);
         assert_eq!(traffic.price_cached(prices), 2.0 + 0.5 + 4.0 + 10.0);
     }

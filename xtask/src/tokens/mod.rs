@@ -18,15 +18,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use testkit::cargo::{self, cargo, output};
 
-use agent::Agent;
-use catalog::{Catalog, Place, Way};
-use direct::Direct;
+use agent::OnecallAgent;
+use catalog::{AgentKind, Catalog, RunPaths};
+use direct::DirectAgent;
 use figures::{Figures, Prices, Traffic};
 use options::{HELP, Options};
 use workflows::{WORKFLOWS, Workflow};
 
 /// The number of tools that most users have.
-const USUAL_TOOLS: usize = 30;
+const TYPICAL_TOOLS: usize = 30;
 
 /// The numbers of calls at once for models that make single calls, and for those that make many.
 const OTHER_TURNS: [usize; 2] = [1, 10];
@@ -49,13 +49,13 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     let built = output("debug");
     let folder = built.parent().unwrap_or(&built).join("tokens");
-    let place = place(built.join("onecall"), built.join("workplace-server"), &folder)?;
+    let paths = create_paths(built.join("onecall"), built.join("workplace-server"), &folder)?;
     let count = |tools: usize, calls_per_turn: usize| {
         let wanted = WORKFLOWS.iter().filter(|workflow| options.wants(workflow.name));
         wanted
             .map(|workflow| {
                 eprintln!("{tools:>3} tools, {calls_per_turn:>2} calls at once: {}", workflow.name);
-                measure(workflow, tools, calls_per_turn, &place)
+                measure(workflow, tools, calls_per_turn, &paths)
             })
             .collect::<Result<Vec<Figures>, String>>()
     };
@@ -64,9 +64,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         figures.extend(count(tools, options.calls_per_turn)?);
     }
     let mut others = Vec::new();
-    if options.is_usual() {
+    if options.is_default() {
         for calls_per_turn in OTHER_TURNS {
-            others.extend(count(USUAL_TOOLS, calls_per_turn)?);
+            others.extend(count(TYPICAL_TOOLS, calls_per_turn)?);
         }
     }
     let (stamp, prices) = (publish::stamp(), options.prices);
@@ -82,10 +82,10 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn place(onecall: PathBuf, server: PathBuf, folder: &Path) -> Result<Place, String> {
+fn create_paths(onecall: PathBuf, server: PathBuf, folder: &Path) -> Result<RunPaths, String> {
     fs::create_dir_all(folder)
         .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    Ok(Place { onecall, server, folder: folder.to_owned() })
+    Ok(RunPaths { onecall, server, folder: folder.to_owned() })
 }
 
 /// Runs both agents. The clients of the testkit panic when their server dies; that becomes an error
@@ -94,23 +94,23 @@ fn measure(
     workflow: &'static Workflow,
     tools: usize,
     calls_per_turn: usize,
-    place: &Place,
+    paths: &RunPaths,
 ) -> Result<Figures, String> {
-    catch_unwind(AssertUnwindSafe(|| take_both_ways(workflow, tools, calls_per_turn, place)))
+    catch_unwind(AssertUnwindSafe(|| run_both_agents(workflow, tools, calls_per_turn, paths)))
         .unwrap_or_else(|_| Err("a server died; see above".to_owned()))
         .map_err(|error| format!("{} with {tools} tools: {error}", workflow.name))
 }
 
-fn take_both_ways(
+fn run_both_agents(
     workflow: &'static Workflow,
     tools: usize,
     calls_per_turn: usize,
-    place: &Place,
+    paths: &RunPaths,
 ) -> Result<Figures, String> {
     let catalog = Catalog::of(workflow, tools)?;
-    catalog.clear_journals(place)?;
-    let mut direct = Direct::connect(&catalog, place, calls_per_turn)?;
-    let mut agent = Agent::connect(&catalog, place)?;
+    catalog.clear_journals(paths)?;
+    let mut direct = DirectAgent::connect(&catalog, paths, calls_per_turn)?;
+    let mut agent = OnecallAgent::connect(&catalog, paths)?;
     for (number, question) in workflow.questions.iter().enumerate() {
         direct.conversation.ask(question.text);
         let expected = (question.direct)(&mut direct)?;
@@ -130,14 +130,14 @@ fn take_both_ways(
         }
     }
     let (made, expected) =
-        (catalog.changes(place, Way::Onecall)?, catalog.changes(place, Way::Direct)?);
+        (catalog.changes(paths, AgentKind::Onecall)?, catalog.changes(paths, AgentKind::Direct)?);
     if made != expected {
         return Err(difference(&made, &expected));
     }
     for (way, conversation) in [("direct", &direct.conversation), ("onecall", &agent.conversation)]
     {
         let name = format!("{}-{tools}-{calls_per_turn}-{way}.txt", workflow.name);
-        write(&place.folder.join(name), &conversation.transcript)?;
+        write(&paths.folder.join(name), &conversation.transcript)?;
     }
     let onecall = Traffic::new(&agent.conversation, agent.seconds);
     let direct = Traffic::new(&direct.conversation, direct.seconds);
@@ -186,9 +186,9 @@ mod tests {
     fn measured(workflow: &'static Workflow, folder: &str) -> Figures {
         let (onecall, server) = (bins::onecall(), bins::find("workplace-server"));
         let folder = server.with_file_name(folder);
-        place(onecall, server, &folder)
-            .and_then(|place| {
-                measure(workflow, USUAL_TOOLS, Options::default().calls_per_turn, &place)
+        create_paths(onecall, server, &folder)
+            .and_then(|paths| {
+                measure(workflow, TYPICAL_TOOLS, Options::default().calls_per_turn, &paths)
             })
             .unwrap_or_else(|error| panic!("{error}"))
     }

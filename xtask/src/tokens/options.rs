@@ -84,14 +84,14 @@ impl Options {
                 unknown => return Err(format!("unknown option '{unknown}'\n\n{HELP}")),
             }
         }
-        if options.publish && !options.is_usual() {
+        if options.publish && !options.is_default() {
             return Err("--publish does not go with options that change what is counted".to_owned());
         }
         Ok(options)
     }
 
     /// Whether everything is counted with the options that the documents describe.
-    pub fn is_usual(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         let usual = Self::default();
         (&self.workflows, &self.tools, self.calls_per_turn, self.prices)
             == (&usual.workflows, &usual.tools, usual.calls_per_turn, usual.prices)

@@ -12,14 +12,15 @@ const END: &str = "<!-- end of what cargo xtask tokens made -->";
 /// The line above the tables.
 pub fn stamp() -> String {
     let unknown = |_| "unknown".to_owned();
-    let commit = said("git", &["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(unknown);
-    let date = said("date", &["-u", "+%Y-%m-%d"]).unwrap_or_else(unknown);
+    let commit = output_of("git", &["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(unknown);
+    let date = output_of("date", &["-u", "+%Y-%m-%d"]).unwrap_or_else(unknown);
     format!("{BEGIN} commit: {commit}; date: {date} -->")
 }
 
 /// Fails if the commit does not contain everything that the tables were made with.
 pub fn require_committed() -> Result<(), String> {
-    let changed = said("git", &["status", "--porcelain", "--", "crates", "xtask", "Cargo.lock"])?;
+    let changed =
+        output_of("git", &["status", "--porcelain", "--", "crates", "xtask", "Cargo.lock"])?;
     match changed.lines().next() {
         None => Ok(()),
         Some(first) => Err(format!(
@@ -32,11 +33,11 @@ pub fn require_committed() -> Result<(), String> {
 /// Replaces the tables in a document of this repository.
 pub fn replace(document: &str, stamp: &str, tables: &str) -> Result<(), String> {
     let path = root().join(document);
-    let text = fs::read_to_string(&path).map_err(|error| because(&path, "read", &error))?;
+    let text = fs::read_to_string(&path).map_err(|error| file_error(&path, "read", &error))?;
     let text = with_tables(&text, stamp, tables).ok_or_else(|| {
         format!("{document} has no place for tables: '{BEGIN} … -->' and '{END}'")
     })?;
-    fs::write(&path, text).map_err(|error| because(&path, "write", &error))
+    fs::write(&path, text).map_err(|error| file_error(&path, "write", &error))
 }
 
 fn with_tables(text: &str, stamp: &str, tables: &str) -> Option<String> {
@@ -45,7 +46,7 @@ fn with_tables(text: &str, stamp: &str, tables: &str) -> Option<String> {
     Some(format!("{before}{stamp}\n{}\n{END}{after}", tables.trim_end()))
 }
 
-fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
+fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(arguments).current_dir(root()).output();
     match output {
         Ok(output) if output.status.success() => {
@@ -56,7 +57,7 @@ fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-fn because(path: &Path, what: &str, error: &std::io::Error) -> String {
+fn file_error(path: &Path, what: &str, error: &std::io::Error) -> String {
     format!("cannot {what} {}: {error}", path.display())
 }
 

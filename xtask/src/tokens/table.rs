@@ -89,7 +89,7 @@ fn push_total(text: &mut String, name: &str, figures: &[&Figures], prices: Price
         };
         format!("${:.2} → ${:.2}", sum(|one| &one.direct), sum(|one| &one.onecall))
     };
-    let (tokens, once) = (count(Traffic::tokens), count(Traffic::once));
+    let (tokens, once) = (count(Traffic::tokens), count(Traffic::distinct_tokens));
     let trips = count(|traffic| traffic.requests.len());
     let _ = writeln!(
         text,
@@ -112,7 +112,7 @@ fn push_definitions(text: &mut String, figures: &[Figures]) {
         let mean = |of: fn(&Figures) -> usize| {
             figures.iter().map(|one| of(one)).sum::<usize>() / figures.len().max(1)
         };
-        let pair = (mean(|one| one.direct.standing), mean(|one| one.onecall.standing));
+        let pair = (mean(|one| one.direct.fixed_tokens), mean(|one| one.onecall.fixed_tokens));
         let _ = writeln!(
             text,
             "| {size} | {} | {} | {} |",
@@ -130,7 +130,7 @@ fn push_workflows(text: &mut String, figures: &[&Figures], prices: Prices) {
     );
     for Figures { workflow, direct, onecall, .. } in figures {
         let tokens = (direct.tokens(), onecall.tokens());
-        let once = (direct.once(), onecall.once());
+        let once = (direct.distinct_tokens(), onecall.distinct_tokens());
         let heavy = if workflow.is_data_heavy { " •" } else { "" };
         let beyond = if direct.longest() > WINDOW { " †" } else { "" };
         let _ = writeln!(
@@ -194,7 +194,13 @@ mod tests {
     fn traffic(requests: &[(usize, usize)]) -> Traffic {
         let requests =
             requests.iter().map(|(context, output)| Request { context: *context, output: *output });
-        Traffic { requests: requests.collect(), standing: 600, results: 0, calls: 1, seconds: 0.25 }
+        Traffic {
+            requests: requests.collect(),
+            fixed_tokens: 600,
+            results: 0,
+            calls: 1,
+            seconds: 0.25,
+        }
     }
 
     #[test]

@@ -148,7 +148,7 @@ class Process:
                 self._child.stdin.write(line)
                 self._child.stdin.flush()
         except (OSError, ValueError) as error:
-            raise ProcessLost(self._lost or f"onecall does not listen any more: {error}") from error
+            raise ProcessLost(self._lost or f"onecall no longer reads its input: {error}") from error
 
     def close(self) -> None:
         """Ends the process and every program of it."""
@@ -175,7 +175,7 @@ class Process:
             for line in self._child.stdout:
                 self._hear(decode(line))
         except Exception as error:  # whatever it is, nobody listens from here on
-            problem = f"its messages cannot be understood: {error}"
+            problem = f"this client cannot read the messages of onecall: {error}"
             self._child.kill()
         finally:
             self._child.stdout.close()
@@ -186,7 +186,7 @@ class Process:
         if kind == "ready":
             if message.get("protocol") != PROTOCOL:
                 raise OnecallError(
-                    f"it speaks protocol {message.get('protocol')}, this client {PROTOCOL}"
+                    f"onecall uses protocol {message.get('protocol')}, but this client uses {PROTOCOL}"
                 )
             self._ready.set()
             return

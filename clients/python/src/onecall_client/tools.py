@@ -92,7 +92,7 @@ class Toolbox:
         self._is_open = bool(self._routers) or (router is not None and tools is None)
         for tool in self._tools.values():
             if tool.function is None and self._find_router(tool.name) is None:
-                raise ValueError(f"nobody executes '{tool.name}': it needs a function or a router")
+                raise ValueError(f"nothing executes '{tool.name}': give it a function or a router")
 
     def definitions(self) -> Optional[List[Dict[str, Any]]]:
         """The list of all tools; None if there may be others."""

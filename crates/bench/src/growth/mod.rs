@@ -17,13 +17,13 @@ use series::{SIZES, Series};
 
 /// The results for every kind of work.
 pub struct Report {
-    lines: Vec<Line>,
+    results: Vec<SeriesResult>,
     failures: Vec<String>,
     /// Whether another process kept the machine busy.
     busy: bool,
 }
 
-struct Line {
+struct SeriesResult {
     series: Series,
     /// One set of samples for each size.
     times: Vec<Samples>,
@@ -31,7 +31,7 @@ struct Line {
 }
 
 pub fn measure(subject: &Subject) -> Report {
-    let mut report = Report { lines: Vec::new(), failures: Vec::new(), busy: machine::is_busy() };
+    let mut report = Report { results: Vec::new(), failures: Vec::new(), busy: machine::is_busy() };
     for series in series::all(subject) {
         let start = Instant::now();
         let name = format!("{}, {}", series.name, series.engine);
@@ -42,7 +42,7 @@ pub fn measure(subject: &Subject) -> Report {
                 let fastest = times.iter().map(|samples| samples.quantile(0.0));
                 let sizes = SIZES.iter().map(|size| f64::from(*size));
                 let points: Vec<_> = sizes.zip(fastest).collect();
-                report.lines.push(Line { series, times, growth: Growth::fit(&points) });
+                report.results.push(SeriesResult { series, times, growth: Growth::fit(&points) });
                 eprintln!("growth      {:6.1} s  {name}", start.elapsed().as_secs_f64());
             }
             Err(error) => report.failures.push(format!("{name}: {error}")),
@@ -58,22 +58,22 @@ impl Report {
             "| work | engine | 1 | 10 | 100 | 1,000 | 10,000 | exponent | last step |\n\
              |---|---|--:|--:|--:|--:|--:|--:|--:|\n",
         );
-        for line in &self.lines {
-            let _ = write!(text, "| {} | {} |", line.series.name, line.series.engine);
-            for times in &line.times {
+        for result in &self.results {
+            let _ = write!(text, "| {} | {} |", result.series.name, result.series.engine);
+            for times in &result.times {
                 let _ = write!(text, " {} |", Unit::Seconds.show(times.median()));
             }
-            let _ = match line.growth {
+            let _ = match result.growth {
                 Growth::Flat => writeln!(text, " constant | |"),
                 Growth::Power { exponent, last } => writeln!(text, " {exponent:.2} | {last:.2} |"),
             };
         }
         text.push_str("\nWorse than linear: ");
         let worse: Vec<String> = self
-            .lines
+            .results
             .iter()
-            .filter(|line| line.growth.is_worse_than_linear())
-            .map(|line| format!("**{}, {}**", line.series.name, line.series.engine))
+            .filter(|result| result.growth.is_worse_than_linear())
+            .map(|result| format!("**{}, {}**", result.series.name, result.series.engine))
             .collect();
         text.push_str(if worse.is_empty() { "nothing" } else { "" });
         text.push_str(&worse.join("; "));
@@ -89,19 +89,19 @@ impl Report {
 
     pub fn to_json(&self) -> Value {
         let lines: Vec<Value> = self
-            .lines
+            .results
             .iter()
-            .map(|line| {
-                let (exponent, last) = match line.growth {
+            .map(|result| {
+                let (exponent, last) = match result.growth {
                     Growth::Flat => (None, None),
                     Growth::Power { exponent, last } => (Some(exponent), Some(last)),
                 };
-                let samples: Vec<&[f64]> = line.times.iter().map(Samples::values).collect();
+                let samples: Vec<&[f64]> = result.times.iter().map(Samples::values).collect();
                 json!({
-                    "work": line.series.name, "engine": line.series.engine, "sizes": SIZES,
-                    "seconds": line.times.iter().map(Samples::median).collect::<Vec<f64>>(),
+                    "work": result.series.name, "engine": result.series.engine, "sizes": SIZES,
+                    "seconds": result.times.iter().map(Samples::median).collect::<Vec<f64>>(),
                     "samples": samples, "exponent": exponent, "last_step": last,
-                    "worse_than_linear": line.growth.is_worse_than_linear(),
+                    "worse_than_linear": result.growth.is_worse_than_linear(),
                 })
             })
             .collect();

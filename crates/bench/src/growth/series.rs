@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::field::{Dialect, Job, Seat, fetch_rows};
+use crate::comparison::{Dialect, Job, JobRunner, fetch_rows};
 use crate::subject::Subject;
 
 /// The sizes, each ten times the one before.
 pub const SIZES: [u32; 5] = [1, 10, 100, 1_000, 10_000];
 
 /// How many programs run at a time, if the number of programs grows.
-const UNDER_WAY: u32 = 16;
+const MAX_IN_FLIGHT: u32 = 16;
 
 /// Work that can be done in any size.
 #[derive(Clone, Copy, Debug)]
@@ -57,12 +57,12 @@ pub fn all(subject: &Subject) -> Vec<Series> {
 
 impl Series {
     /// Starts a gateway for this series; returns it with the seconds until its first answer.
-    fn open(&self, subject: &Subject, flags: &[&str]) -> Result<(Seat, f64), String> {
+    fn open(&self, subject: &Subject, flags: &[&str]) -> Result<(JobRunner, f64), String> {
         let engine = if self.engine == "typescript" { "auto" } else { self.engine };
         let servers = json!([subject.server("fixture", flags)]);
         let name = format!("growth-{}-{}", self.engine, flags.join(""));
         let config = json!({ "engine": engine, "servers": servers });
-        Seat::open(subject.serve_config(&name, config)?, Some(self.dialect))
+        JobRunner::open(subject.serve_config(&name, config)?, Some(self.dialect))
     }
 
     /// The times of all sizes, one list for each; the sizes are measured in turn.
@@ -78,16 +78,16 @@ impl Series {
                     continue;
                 }
                 let fetch = |count| fetch_rows(&mut bare, count);
-                times.push(self.once(subject, &mut warm, size, fetch)?);
+                times.push(self.measure_once(subject, &mut warm, size, fetch)?);
             }
         }
         Ok(times)
     }
 
-    fn once(
+    fn measure_once(
         &self,
         subject: &Subject,
-        warm: &mut Seat,
+        warm: &mut JobRunner,
         size: u32,
         fetch: impl FnOnce(u32) -> Result<String, String>,
     ) -> Result<f64, String> {
@@ -97,11 +97,11 @@ impl Series {
             Work::CallsInARow => Job::Calls(size),
             Work::CallsAtOnce => Job::AtOnce { calls: size, ms: 0 },
             Work::Rows => Job::Rows(size),
-            Work::Programs => return warm.run_many(size, UNDER_WAY, Job::Hello, "hello"),
+            Work::Programs => return warm.run_many(size, MAX_IN_FLIGHT, Job::Hello, "hello"),
             Work::ToolsReady => return Ok(self.open(subject, &many)?.1),
             Work::ToolsUsed => {
-                let (mut seat, _) = self.open(subject, &many)?;
-                return seat.run(Job::Calls(3), "6");
+                let (mut runner, _) = self.open(subject, &many)?;
+                return runner.run(Job::Calls(3), "6");
             }
         };
         warm.run(job, &job.outcome(fetch)?)

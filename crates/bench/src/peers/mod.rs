@@ -39,7 +39,7 @@ impl Python {
     }
 
     /// Starts a new interpreter that prints hello; returns the seconds.
-    pub fn hello_anew(&self) -> Result<f64, String> {
+    pub fn hello_in_new_process(&self) -> Result<f64, String> {
         let mut command = self.command();
         command.args(["-c", "print('hello')"]).stdin(Stdio::null());
         let (output, seconds) = timed(|| command.output());

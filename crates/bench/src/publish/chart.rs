@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::super::field::{Field, Row, times};
+use super::super::comparison::{Comparison, Row, format_ratio};
 
 const WIDTH: f64 = 920.0;
 /// The right edge of the names of the work.
@@ -31,11 +31,11 @@ circle { stroke: #ffffff; stroke-width: 1.5 }
 }";
 
 /// The chart as SVG.
-pub fn draw(field: &Field) -> String {
-    let rows: Vec<(&Row, Vec<(usize, f64)>)> = field
+pub fn draw(comparison: &Comparison) -> String {
+    let rows: Vec<(&Row, Vec<(usize, f64)>)> = comparison
         .rows
         .iter()
-        .map(|row| (row, ratios(field, row)))
+        .map(|row| (row, ratios(comparison, row)))
         .filter(|(_, ratios)| ratios.len() > 1)
         .collect();
     let all = rows.iter().flat_map(|(_, ratios)| ratios).map(|(_, ratio)| ratio.log10());
@@ -48,7 +48,7 @@ pub fn draw(field: &Field) -> String {
          aria-label=\"How many times onecall's time and memory others need, on a logarithmic scale\">\n\
          <style>\n{STYLE}\n</style>\n"
     );
-    legend(&mut svg, field);
+    legend(&mut svg, comparison);
     axis(&mut svg, &scale, height - 24.0);
     for (index, (row, ratios)) in rows.iter().enumerate() {
         let y = TOP + STEP * (index as f64 + 0.5);
@@ -61,14 +61,14 @@ pub fn draw(field: &Field) -> String {
         );
         let _ = writeln!(svg, "<line x1=\"{LEFT}\" y1=\"{y}\" x2=\"{RIGHT}\" y2=\"{y}\"/>");
         for &(entrant, ratio) in ratios {
-            let name = field.entrants.get(entrant).map_or("", |(name, _)| name);
+            let name = comparison.entrants.get(entrant).map_or("", |(name, _)| name);
             let _ = writeln!(
                 svg,
                 "<circle cx=\"{:.1}\" cy=\"{y}\" r=\"6\" fill=\"{}\"><title>{}: {}</title></circle>",
                 scale.at(ratio.log10()),
                 colour(entrant),
                 escaped(name),
-                times(ratio)
+                format_ratio(ratio)
             );
         }
     }
@@ -77,13 +77,13 @@ pub fn draw(field: &Field) -> String {
 }
 
 /// The entrants that were measured, with their ratio to the default engine, which itself is 1.
-fn ratios(field: &Field, row: &Row) -> Vec<(usize, f64)> {
-    let ratio = |index| match (field.ratio(row, index), row.samples(index)) {
+fn ratios(comparison: &Comparison, row: &Row) -> Vec<(usize, f64)> {
+    let ratio = |index| match (comparison.ratio(row, index), row.samples(index)) {
         (Some(ratio), _) => Some(ratio.value),
         (None, Some(_)) => Some(1.0),
         (None, None) => None,
     };
-    let all = (0..field.entrants.len()).filter_map(|index| Some((index, ratio(index)?)));
+    let all = (0..comparison.entrants.len()).filter_map(|index| Some((index, ratio(index)?)));
     all.filter(|(_, ratio)| *ratio > 0.0).collect()
 }
 
@@ -99,8 +99,8 @@ impl Scale {
     }
 }
 
-fn legend(svg: &mut String, field: &Field) {
-    for (index, (name, _)) in field.entrants.iter().enumerate() {
+fn legend(svg: &mut String, comparison: &Comparison) {
+    for (index, (name, _)) in comparison.entrants.iter().enumerate() {
         let (column, line) = (index % 4, index / 4);
         let (x, y) = (20.0 + column as f64 * 210.0, 18.0 + line as f64 * 22.0);
         let _ = writeln!(

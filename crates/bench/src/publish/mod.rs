@@ -13,7 +13,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::field::Field;
+use super::comparison::Comparison;
 use super::growth;
 use provenance::{Provenance, git};
 
@@ -22,7 +22,7 @@ const COMMAND: &str = "cargo xtask bench --publish";
 /// All results of a run.
 pub struct Figures<'a> {
     pub header: &'a [String],
-    pub field: &'a Field,
+    pub comparison: &'a Comparison,
     pub growth: &'a growth::Report,
     /// The other measurements as Markdown.
     pub details: &'a str,
@@ -54,14 +54,15 @@ pub fn write(figures: &Figures<'_>) -> Result<(), String> {
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme)
         .map_err(|error| format!("{} cannot be read: {error}", readme.display()))?;
-    let excerpt = page::excerpt(&made, machine, figures.field);
-    let page = page::page(&made, figures.header, figures.field, figures.growth, figures.details);
+    let excerpt = page::excerpt(&made, machine, figures.comparison);
+    let page =
+        page::page(&made, figures.header, figures.comparison, figures.growth, figures.details);
     for text in [&excerpt, &page] {
         table::all(text).iter().try_for_each(|lines| table::check(lines).map(|_| ()))?;
     }
     let files = [
         (page::PAGE, page),
-        (page::CHART, chart::draw(figures.field)),
+        (page::CHART, chart::draw(figures.comparison)),
         (page::DATA, format!("{:#}\n", figures.data)),
         ("README.md", page::replace_excerpt(&text, &excerpt)?),
     ];
@@ -77,14 +78,14 @@ pub fn write(figures: &Figures<'_>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::{Cell, Row};
+    use crate::comparison::{Cell, Row};
     use crate::rounds::Samples;
     use crate::section::Unit;
 
-    fn field() -> Field {
+    fn comparison() -> Comparison {
         let cell = |value: f64| Cell::Measured(Samples::from(vec![value; 3]));
         let row = |name, cells| Row { name, unit: Unit::Seconds, cells };
-        Field {
+        Comparison {
             entrants: ["limit", "onecall python", "another"]
                 .map(|name| (name, name.to_owned()))
                 .to_vec(),
@@ -92,7 +93,7 @@ mod tests {
                 row("calls", vec![cell(0.004), cell(0.06), cell(6.0)]),
                 row("hello", vec![Cell::None, cell(0.002), Cell::Failed("it died".to_owned())]),
             ],
-            absent: vec!["a third: could not be installed".to_owned()],
+            unavailable: vec!["a third: could not be installed".to_owned()],
             notes: vec!["It was late.".to_owned()],
         }
     }
@@ -105,13 +106,13 @@ mod tests {
             date: "2026-01-02".to_owned(),
             benchmark: "aabbccddeeff".to_owned(),
         };
-        insta::assert_snapshot!(page::excerpt(&made, "Machine: 2 cores", &field()));
+        insta::assert_snapshot!(page::excerpt(&made, "Machine: 2 cores", &comparison()));
     }
 
     #[test]
     fn everybody_who_was_measured_is_in_the_chart() {
-        let svg = chart::draw(&field());
-        // Three in the legend, three in the first row; one alone compares with nobody.
+        let svg = chart::draw(&comparison());
+        // Three in the legend, three in the first row; a single entrant has no ratio.
         assert_eq!(svg.matches("<circle").count(), 6, "{svg}");
         assert!(svg.contains("<title>another: 100×</title>"), "{svg}");
         assert!(svg.contains("prefers-color-scheme: dark"), "{svg}");
@@ -119,6 +120,6 @@ mod tests {
 
     #[test]
     fn failures_and_absences_are_told() {
-        insta::assert_snapshot!(field().legend());
+        insta::assert_snapshot!(comparison().legend());
     }
 }

@@ -1,7 +1,7 @@
 //! The two places where results are published: `docs/benchmarks.md`, and a part of the README
 //! between two marks.
 
-use super::super::field::{Detail, Field};
+use super::super::comparison::{Comparison, Detail};
 use super::super::growth;
 use super::provenance::Provenance;
 
@@ -45,7 +45,7 @@ linearly once it is large, and the small sizes were too short to be told from no
 pub fn page(
     made: &Provenance,
     header: &[String],
-    field: &Field,
+    comparison: &Comparison,
     growth: &growth::Report,
     details: &str,
 ) -> String {
@@ -60,20 +60,20 @@ pub fn page(
         made.commit,
         made.date,
         machine.join("\n"),
-        field.to_markdown(Detail::Spread),
-        field.legend(),
+        comparison.to_markdown(Detail::Spread),
+        comparison.legend(),
         growth.to_markdown(),
     )
 }
 
 /// The part of the README.
-pub fn excerpt(made: &Provenance, machine: &str, field: &Field) -> String {
+pub fn excerpt(made: &Provenance, machine: &str, comparison: &Comparison) -> String {
     format!(
         "{BEGIN}\n{}\n\n![How many times onecall's time and memory others need]({CHART})\n\n{}\n\
          {machine}. Medians, and how many times onecall's default engine that is. \
          [{PAGE}]({PAGE}) has the spread, who is who, how everything grows with its size, and more.\n{END}",
         made.to_line(),
-        field.to_markdown(Detail::Medians),
+        comparison.to_markdown(Detail::Medians),
     )
 }
 

@@ -33,8 +33,9 @@ const CONNECT_TIMEOUT: u32 = 120;
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let servers = published(subject)?;
     let everything = servers.first().ok_or("there is no server")?;
-    let five = Line { subject, name: "five-published", config: json!({ "servers": servers }) };
-    let none = Line { subject, name: "no-server", config: json!({ "servers": [] }) };
+    let five =
+        CommandLine { subject, name: "five-published", config: json!({ "servers": servers }) };
+    let none = CommandLine { subject, name: "no-server", config: json!({ "servers": [] }) };
     let run = ["run", "-e", PROGRAM];
     let call = ["call", "mcp__everything__echo", "message=hello"];
     // These include the start of one server; the start without onecall is measured beside them.
@@ -97,13 +98,13 @@ fn published(subject: &Subject) -> Result<Vec<Value>, String> {
 }
 
 /// The command line with one configuration.
-struct Line<'a> {
+struct CommandLine<'a> {
     subject: &'a Subject,
     name: &'a str,
     config: Value,
 }
 
-impl Line<'_> {
+impl CommandLine<'_> {
     /// The duration of a command; its output must contain `expected`.
     fn seconds(&self, arguments: &[&str], expected: &str) -> Result<f64, String> {
         let mut command = self.subject.onecall(arguments, self.name, &self.config)?;

@@ -14,7 +14,7 @@ const ROW: &str = "onecall, back to back";
 const SDK_SINGLE: &str = "SDK server, one at a time";
 const SDK_ROW: &str = "SDK server, back to back";
 const FLOOR: &str = "CPython `exec` in a running process";
-const ANEW: &str = "CPython started anew";
+const NEW_PROCESS: &str = "CPython started anew";
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let gateway = RefCell::new(subject.warm_gateway(&[])?);
@@ -36,13 +36,13 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     if let Ok(python) = &subject.python {
         let mut executor = python.executor(None);
         contenders.push(Contender::new(FLOOR, move || executor.run(HELLO, "hello")));
-        contenders.push(Contender::new(ANEW, || python.hello_anew()));
+        contenders.push(Contender::new(NEW_PROCESS, || python.hello_in_new_process()));
     }
     let mut section = Section::new("a program that prints one line, on a warm server");
     section.add_times(interleave(subject.rounds(30), contenders)?);
     let single = section.compare(SINGLE, SDK_SINGLE);
     let row = section.compare(ROW, SDK_ROW);
-    section.compare(ANEW, FLOOR);
+    section.compare(NEW_PROCESS, FLOOR);
     section.promise_ratio("hello against an in-process `exec` server", single, 1.0);
     section.promise_ratio("the same, programs back to back", row, 1.0);
     Ok(section)

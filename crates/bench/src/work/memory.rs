@@ -17,7 +17,7 @@ const PROGRAMS: u32 = 1_000;
 const PROGRAM: &str = "print(await mcp__fixture__add(a=1, b=2))";
 
 /// The time for the zygote to import its modules and for the workers to warm up.
-const SETTLED: Duration = Duration::from_secs(1);
+const WARM_UP_TIME: Duration = Duration::from_secs(1);
 
 const BEFORE: &str = "gateway, before the first program";
 const AFTER: &str = "gateway, after 1,000 programs";
@@ -34,10 +34,10 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     let mut workers = 0;
     for _ in 0..subject.rounds(3) {
         let mut gateway = Server::start(subject.serve(&[])?)?;
-        thread::sleep(SETTLED);
+        thread::sleep(WARM_UP_TIME);
         let before = Footprint::of(&gateway)?;
         gateway.run_in_a_row(PROGRAMS, PROGRAM, "3")?;
-        thread::sleep(SETTLED);
+        thread::sleep(WARM_UP_TIME);
         let after = Footprint::of(&gateway)?;
         let values = [
             before.gateway,

@@ -5,6 +5,7 @@ mod cache;
 mod catalog;
 mod commands;
 mod crowd;
+mod durable;
 mod engines;
 mod hello;
 mod memory;
@@ -27,11 +28,12 @@ pub struct Work {
 }
 
 /// All measurements, in the order of the report.
-pub const WORKS: [Work; 16] = [
+pub const WORKS: [Work; 17] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "cache", measure: cache::measure },
     Work { name: "records", measure: records::measure },
+    Work { name: "durable", measure: durable::measure },
     Work { name: "parallel", measure: parallel::measure },
     Work { name: "plans", measure: plans::measure },
     Work { name: "rows", measure: rows::measure },

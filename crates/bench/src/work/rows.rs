@@ -21,7 +21,7 @@ const OURS: &str = "onecall";
 const OURS_FETCH: &str = "onecall, only fetched";
 const FLOOR: &str = "CPython in-process";
 const FLOOR_FETCH: &str = "CPython in-process, only fetched";
-const ANEW: &str = "CPython and its server started anew";
+const NEW_PROCESS: &str = "CPython and its server started anew";
 const SDK: &str = "SDK server";
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
@@ -44,7 +44,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
         }));
     }
     if let Some(python) = python {
-        contenders.push(Contender::new(ANEW, || {
+        contenders.push(Contender::new(NEW_PROCESS, || {
             let work = || python.executor(Some(&subject.fixture)).run(&in_process(SUM), &sums);
             let (result, seconds) = timed(work);
             result.map(|_| seconds)
@@ -58,7 +58,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     section.add_times(measured);
     let ratio = section.compare(OURS, FLOOR);
     section.compare(OURS_FETCH, FLOOR_FETCH);
-    section.compare(ANEW, FLOOR);
+    section.compare(NEW_PROCESS, FLOOR);
     section.compare(SDK, FLOOR);
     section.promise_ratio("20,000 rows against CPython in-process", ratio, 1.2);
     Ok(section)

@@ -33,13 +33,13 @@ const ALONE: &str = "one of them, from the start to the first list";
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let mut section = Section::new("many servers");
-    hung(subject, &mut section)?;
+    measure_hung_servers(subject, &mut section)?;
     ready(subject, &mut section)?;
     Ok(section)
 }
 
 /// Whether servers that never answer slow down calls to others.
-fn hung(subject: &Subject, section: &mut Section) -> Result<(), String> {
+fn measure_hung_servers(subject: &Subject, section: &mut Section) -> Result<(), String> {
     let gateway = |name: &str, flags: &[&str]| -> Result<RefCell<Server>, String> {
         let servers = (0..20).map(|number| {
             let flags = if number < 10 { &[] } else { flags };

@@ -2,34 +2,34 @@
 
 use std::sync::Arc;
 
-use onecall_catalog::{Alias, may_name_tool_of};
+use onecall_catalog::{AliasMatch, may_be_tool_of};
 use onecall_config::LocalTool;
 use onecall_core::{
-    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
-    ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolutionFuture,
+    ResolvedCall, ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec,
 };
 use serde_json::json;
 
 use super::Bridge;
 use crate::local::LocalTools;
-use crate::supervision::pins::Quarantined;
+use crate::supervision::pins::QuarantinedTool;
 use crate::supervision::server::{CallError, Server};
 use crate::supervision::snapshot::Snapshot;
 
 /// How many similar names an error suggests for an unknown one.
-const SUGGESTIONS: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// How many positional arguments a call of an unknown tool may have.
-const MAX_POSITIONS: usize = 32;
+const MAX_POSITIONAL_ARGUMENTS: usize = 32;
 
 /// The result of looking a name up.
-enum Found {
+enum ToolTarget {
     Tool(Arc<ToolSpec>, Arc<Server>),
     Local(Arc<ToolSpec>, Arc<LocalTools>),
-    Quarantined(Quarantined),
+    Quarantined(QuarantinedTool),
 }
 
-impl Found {
+impl ToolTarget {
     /// The lookup result for a program. A tool in quarantine resolves to an error with the reason.
     fn resolution(self, name: &CallableName) -> Resolution {
         match self {
@@ -42,39 +42,39 @@ impl Found {
     }
 }
 
-fn quarantined(name: &CallableName, tool: &Quarantined) -> ToolError {
+fn quarantined(name: &CallableName, tool: &QuarantinedTool) -> ToolError {
     ToolError::Quarantined { name: name.clone(), why: tool.to_string() }
 }
 
 impl Bridge {
     /// Looks a tool up. Waits only while a server that may have the tool is still connecting.
-    async fn find(&self, name: &CallableName) -> Option<Found> {
-        if let Some(found) = found(&self.snapshot.borrow(), name) {
+    async fn find(&self, name: &CallableName) -> Option<ToolTarget> {
+        if let Some(found) = look_up(&self.snapshot.borrow(), name) {
             return Some(found);
         }
-        self.need(name.as_str());
+        self.start_for_tool(name.as_str());
         let is_known = |snapshot: &Snapshot| {
-            found(snapshot, name).is_some()
-                || !matches!(snapshot.catalog.alias(name.as_str()), Alias::Unknown)
+            look_up(snapshot, name).is_some()
+                || !matches!(snapshot.catalog.find_alias(name.as_str()), AliasMatch::Unknown)
                 || snapshot
-                    .awaits_only_other_installs(|server| may_name_tool_of(name.as_str(), server))
+                    .awaits_only_other_installs(|server| may_be_tool_of(name.as_str(), server))
         };
-        let snapshot = self.settled(is_known).await;
-        found(&snapshot, name)
+        let snapshot = self.wait_until_settled(is_known).await;
+        look_up(&snapshot, name)
     }
 
     /// The server that may have this tool but has never listed its tools.
-    fn unheard(&self, name: &CallableName) -> Option<Arc<Server>> {
+    fn unlisted_server(&self, name: &CallableName) -> Option<Arc<Server>> {
         let may_have = |server: &&Arc<Server>| {
-            may_name_tool_of(name.as_str(), server.name()) && server.is_unheard()
+            may_be_tool_of(name.as_str(), server.name()) && server.is_unlisted()
         };
         self.fleet().servers().find(may_have).cloned()
     }
 
     /// The reason why there is no such tool.
-    fn absence(&self, name: &CallableName) -> String {
-        if let Some(server) = self.unheard(name) {
-            return server.not_running();
+    fn absence_reason(&self, name: &CallableName) -> String {
+        if let Some(server) = self.unlisted_server(name) {
+            return server.unavailable_message();
         }
         match self.fleet().removed_owner(name.as_str()) {
             Some(server) => format!("server '{server}' was removed from the configuration"),
@@ -84,64 +84,64 @@ impl Bridge {
 
     /// The tool that a call goes to: the one that was looked up, or after the tools have changed,
     /// the one that has its name now.
-    async fn target(&self, call: &ResolvedCall) -> Result<Found, ToolError> {
+    async fn target(&self, call: &ResolvedCall) -> Result<ToolTarget, ToolError> {
         let spec = call.tool.as_ref().map_err(Clone::clone)?;
         {
             let snapshot = self.snapshot.borrow();
             if snapshot.number == call.revision
-                && let Some(found) = owned(&snapshot, spec)
+                && let Some(found) = with_server(&snapshot, spec)
             {
                 return Ok(found);
             }
         }
         self.find(&spec.callable).await.ok_or_else(|| {
-            let message = self.absence(&spec.callable);
+            let message = self.absence_reason(&spec.callable);
             ToolError::NeverSent { name: call.name.clone(), message }
         })
     }
 }
 
-fn found(snapshot: &Snapshot, name: &CallableName) -> Option<Found> {
+fn look_up(snapshot: &Snapshot, name: &CallableName) -> Option<ToolTarget> {
     match snapshot.catalog.get(name.as_str()) {
-        Some(spec) => owned(snapshot, spec),
-        None => snapshot.quarantine.get(name).cloned().map(Found::Quarantined),
+        Some(spec) => with_server(snapshot, spec),
+        None => snapshot.quarantine.get(name).cloned().map(ToolTarget::Quarantined),
     }
 }
 
 /// A tool of the catalog together with the server that has it.
-fn owned(snapshot: &Snapshot, spec: &Arc<ToolSpec>) -> Option<Found> {
+fn with_server(snapshot: &Snapshot, spec: &Arc<ToolSpec>) -> Option<ToolTarget> {
     if spec.server.as_str() == LocalTool::SERVER {
         let local = snapshot.fleet.local()?;
-        return Some(Found::Local(Arc::clone(spec), Arc::clone(local)));
+        return Some(ToolTarget::Local(Arc::clone(spec), Arc::clone(local)));
     }
     let server = snapshot.fleet.get(&spec.server)?;
-    Some(Found::Tool(Arc::clone(spec), Arc::clone(server)))
+    Some(ToolTarget::Tool(Arc::clone(spec), Arc::clone(server)))
 }
 
 impl ToolResolver for Bridge {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        if let Some(found) = found(&self.snapshot.borrow(), name) {
-            return Resolving::now(found.resolution(name));
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
+        if let Some(found) = look_up(&self.snapshot.borrow(), name) {
+            return ResolutionFuture::ready(found.resolution(name));
         }
-        Resolving::later(async move {
+        ResolutionFuture::pending(async move {
             if let Some(found) = self.find(name).await {
                 return found.resolution(name);
             }
             let catalog = Arc::clone(&self.snapshot.borrow().catalog);
-            let reason = Some(self.absence(name));
-            match catalog.alias(name.as_str()) {
+            let reason = Some(self.absence_reason(name));
+            match catalog.find_alias(name.as_str()) {
                 // The alias resolves to the tool's own name, which is the one that is called.
-                Alias::Of(spec) => return Resolution::Callable(Arc::clone(spec)),
-                Alias::Ambiguous(nearest) => return Resolution::Unknown { nearest, reason },
-                Alias::Unknown => {}
+                AliasMatch::One(spec) => return Resolution::Callable(Arc::clone(spec)),
+                AliasMatch::Ambiguous(nearest) => return Resolution::Unknown { nearest, reason },
+                AliasMatch::Unknown => {}
             }
-            if let Some(server) = self.unheard(name) {
-                let message = server.not_running();
+            if let Some(server) = self.unlisted_server(name) {
+                let message = server.unavailable_message();
                 let error = ToolError::NeverSent { name: name.clone(), message };
-                let spec = Arc::new(stand_in(name, server.name()));
+                let spec = Arc::new(placeholder_spec(name, server.name()));
                 return Resolution::Unavailable { spec, error };
             }
-            let nearest = self.usual_catalog().await.nearest(name.as_str(), SUGGESTIONS);
+            let nearest = self.eager_catalog().await.nearest(name.as_str(), MAX_SUGGESTIONS);
             Resolution::Unknown { nearest, reason }
         })
     }
@@ -155,19 +155,19 @@ impl CallHandler for Bridge {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             let value = match self.target(&call).await? {
-                Found::Tool(spec, server) => {
+                ToolTarget::Tool(spec, server) => {
                     server.call(&spec, &call).await.map_err(|error| match error {
                         CallError::Failed(message) => ToolError::failed(&call.name, message),
-                        CallError::NeverLeft(message) => {
+                        CallError::NeverSent(message) => {
                             ToolError::NeverSent { name: call.name.clone(), message }
                         }
                     })
                 }
-                Found::Local(spec, local) => {
+                ToolTarget::Local(spec, local) => {
                     let value = local.call(&spec, &call.arguments, call.form).await;
                     value.map_err(|error| ToolError::failed(&call.name, error.to_string()))
                 }
-                Found::Quarantined(tool) => Err(quarantined(&call.name, &tool)),
+                ToolTarget::Quarantined(tool) => Err(quarantined(&call.name, &tool)),
             };
             value.map(Answer::live)
         })
@@ -176,8 +176,9 @@ impl CallHandler for Bridge {
 
 /// A placeholder for a tool of a server that could not list its tools. It accepts any arguments, so
 /// that a call fails with the reason and not with an error about its arguments.
-fn stand_in(name: &CallableName, server: &ServerName) -> ToolSpec {
-    let positions = (1..=MAX_POSITIONS).map(|position| (format!("argument_{position}"), json!({})));
+fn placeholder_spec(name: &CallableName, server: &ServerName) -> ToolSpec {
+    let positions =
+        (1..=MAX_POSITIONAL_ARGUMENTS).map(|position| (format!("argument_{position}"), json!({})));
     let properties: serde_json::Map<_, _> = positions.collect();
     ToolSpec {
         callable: name.clone(),

@@ -12,12 +12,12 @@ use onecall_core::{ServerName, ToolSpec};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-use crate::protocol::audience::Audience;
-use crate::protocol::face::ToolFace;
-use crate::setting::Setting;
+use crate::connection_options::ConnectionOptions;
+use crate::protocol::display_metadata::ToolDisplayMetadata;
+use crate::protocol::gateway_clients::GatewayClients;
 use crate::supervision::fleet::{Fleet, FleetChange, LaunchContext};
 use crate::supervision::guard::Guard;
-use crate::supervision::pins::Quarantined;
+use crate::supervision::pins::QuarantinedTool;
 use crate::supervision::server::Server;
 use crate::supervision::snapshot::{self, Snapshot, ToolWatch};
 use crate::supervision::status::ServerStatus;
@@ -27,7 +27,7 @@ pub struct Bridge {
     snapshot: Arc<watch::Sender<Snapshot>>,
     /// `None` once the bridge is stopping.
     launch_context: Mutex<Option<LaunchContext>>,
-    setting: Setting,
+    options: ConnectionOptions,
     stop: watch::Sender<bool>,
     /// Closed when every server has exited.
     running: watch::Receiver<()>,
@@ -40,31 +40,35 @@ impl Bridge {
     /// A server that is needed for a limited time gets a bridge of its own: nothing of it remains
     /// after [`shutdown`](Self::shutdown).
     pub fn start(servers: Vec<ServerConfig>, guard: Guard) -> Arc<Self> {
-        Self::start_in(servers, Vec::new(), guard, Setting::default())
+        Self::start_with(servers, Vec::new(), guard, ConnectionOptions::default())
     }
 
-    /// Starts a bridge. `setting` determines when its servers start, and what they may ask and
+    /// Starts a bridge. `options` determines when its servers start, and what they may ask and
     /// send. `local` are tools that need no server.
-    pub fn start_in(
+    pub fn start_with(
         servers: Vec<ServerConfig>,
         local: Vec<LocalTool>,
         guard: Guard,
-        setting: Setting,
+        options: ConnectionOptions,
     ) -> Arc<Self> {
         let changed = Arc::new(Notify::new());
         let (stop, stopping) = watch::channel(false);
-        let (held, running) = watch::channel(());
+        let (running_sender, running) = watch::channel(());
         let snapshot = Arc::new(watch::Sender::new(Snapshot::default()));
-        tokio::spawn(snapshot::keep(Arc::clone(&changed), Arc::clone(&snapshot), stopping.clone()));
+        tokio::spawn(snapshot::publish_changes(
+            Arc::clone(&changed),
+            Arc::clone(&snapshot),
+            stopping.clone(),
+        ));
         let context = LaunchContext {
             guard,
             changed,
-            running: Arc::new(held),
+            running: Arc::new(running_sender),
             stopping,
-            setting: setting.clone(),
+            options: options.clone(),
         };
         let bridge =
-            Self { snapshot, launch_context: Mutex::new(Some(context)), setting, stop, running };
+            Self { snapshot, launch_context: Mutex::new(Some(context)), options, stop, running };
         bridge.reconfigure(servers, local);
         Arc::new(bridge)
     }
@@ -76,9 +80,9 @@ impl Bridge {
         let Some(context) = &*context else { return FleetChange::default() };
         let old = self.fleet();
         let (fleet, change) = old.next(servers, local, context);
-        fleet.servers().for_each(|server| server.look_at_pins());
+        fleet.servers().for_each(|server| server.recheck_pins());
         // Published at once, so that no call looks for a server in the old fleet.
-        let before = self.known();
+        let before = self.known_catalog();
         let taken = Snapshot::of(Arc::new(fleet), &before);
         self.snapshot.send_modify(|snapshot| snapshot.replace(taken));
         change
@@ -87,16 +91,17 @@ impl Bridge {
     /// Waits until every server has been tried, then returns the tools of all of them. Starts lazy
     /// servers. Each server has its own deadline, so the wait is bounded.
     pub async fn catalog(&self) -> Arc<Catalog> {
-        self.fleet().servers().for_each(|server| server.need());
-        self.settled(|_| false).await.catalog
+        self.fleet().servers().for_each(|server| server.start_if_idle());
+        self.wait_until_settled(|_| false).await.catalog
     }
 
-    /// Waits until no server that `is_meant` selects is being installed for the first time.
-    /// `is_meant` gets the server's name as callable names spell it.
-    pub async fn installed(&self, is_meant: impl Fn(&str) -> bool) {
+    /// Waits until no server that `is_selected` selects is being installed for the first time.
+    /// `is_selected` gets the server's name as callable names spell it.
+    pub async fn wait_until_installed(&self, is_selected: impl Fn(&str) -> bool) {
         let is_awaited = |server: &&Arc<Server>| {
             let prefix = name_prefix(server.name());
-            server.is_installing() && is_meant(prefix.trim_start_matches("mcp__").trim_matches('_'))
+            server.is_installing()
+                && is_selected(prefix.trim_start_matches("mcp__").trim_matches('_'))
         };
         let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
         // Neither channel can close: this bridge holds both senders.
@@ -108,24 +113,24 @@ impl Bridge {
 
     /// The display metadata that a tool's server sent for it.
     #[must_use]
-    pub fn face(&self, spec: &ToolSpec) -> ToolFace {
+    pub fn display_metadata(&self, spec: &ToolSpec) -> ToolDisplayMetadata {
         let fleet = self.fleet();
         let server = fleet.get(&spec.server);
-        server.map(|server| server.face(&spec.tool)).unwrap_or_default()
+        server.map(|server| server.display_metadata(&spec.tool)).unwrap_or_default()
     }
 
-    /// Waits for connecting servers, but no longer than `patience`, then returns the tools known by
+    /// Waits for connecting servers, but no longer than `limit`, then returns the tools known by
     /// then. Starts no lazy server.
-    pub async fn known_within(&self, patience: Duration) -> Arc<Catalog> {
-        match timeout(patience, self.settled(|_| false)).await {
+    pub async fn known_catalog_within(&self, limit: Duration) -> Arc<Catalog> {
+        match timeout(limit, self.wait_until_settled(|_| false)).await {
             Ok(snapshot) => snapshot.catalog,
-            Err(_) => self.known(),
+            Err(_) => self.known_catalog(),
         }
     }
 
     /// The tools that are known now. Servers that are still connecting may add more.
     #[must_use]
-    pub fn known(&self) -> Arc<Catalog> {
+    pub fn known_catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.snapshot.borrow().catalog)
     }
 
@@ -137,7 +142,7 @@ impl Bridge {
 
     /// The tools that programs may not call until the user accepts them, sorted by name.
     #[must_use]
-    pub fn quarantine(&self) -> Vec<Quarantined> {
+    pub fn quarantine(&self) -> Vec<QuarantinedTool> {
         let quarantine = Arc::clone(&self.snapshot.borrow().quarantine);
         let mut tools: Vec<_> = quarantine.values().cloned().collect();
         tools.sort_by(|a, b| a.spec.callable.cmp(&b.spec.callable));
@@ -164,14 +169,14 @@ impl Bridge {
 
     /// The settings that the servers were started with.
     #[must_use]
-    pub fn setting(&self) -> &Setting {
-        &self.setting
+    pub fn options(&self) -> &ConnectionOptions {
+        &self.options
     }
 
     /// The clients that answer requests of the servers.
     #[must_use]
-    pub fn audience(&self) -> &Audience {
-        &self.setting.audience
+    pub fn clients(&self) -> &GatewayClients {
+        &self.options.clients
     }
 
     /// Notifies every server that the client's list of root folders has changed.
@@ -195,7 +200,7 @@ impl Bridge {
 
     /// One line for each name that several tools would have, with the names they have instead.
     pub fn name_collisions(&self) -> Vec<String> {
-        let catalog = self.watch().now().catalog;
+        let catalog = self.watch().current().catalog;
         let tool = |spec: &&ToolSpec| {
             format!("'{}' of '{}' is called {}", spec.tool, spec.server, spec.callable)
         };
@@ -221,7 +226,10 @@ impl Bridge {
     }
 
     /// Waits until every server that is needed has been tried, or `is_enough` accepts the snapshot.
-    pub(crate) async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
+    pub(crate) async fn wait_until_settled(
+        &self,
+        is_enough: impl Fn(&Snapshot) -> bool,
+    ) -> Snapshot {
         let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
         // Neither channel can close: this bridge holds both senders.
         tokio::select! {

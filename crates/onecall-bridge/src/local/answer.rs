@@ -13,11 +13,11 @@ pub(super) fn json(value: &impl Serialize) -> serde_json::Result<ToolValue> {
 
 /// Wraps `value` as a complete tool answer. A value that is not an object becomes structured
 /// content only if the tool's output schema wraps it, under the key of that schema.
-pub(super) fn whole(value: ToolValue, output_schema: Option<&Schema>) -> ToolValue {
+pub(super) fn complete_answer(value: ToolValue, output_schema: Option<&Schema>) -> ToolValue {
     let (text, json) = match value {
         // Local tools never return content blocks.
-        ToolValue::WithContent { value, .. } => return whole(*value, output_schema),
-        ToolValue::Nothing => return answer(&json!({ "content": [] })),
+        ToolValue::WithContent { value, .. } => return complete_answer(*value, output_schema),
+        ToolValue::Nothing => return to_value(&json!({ "content": [] })),
         ToolValue::Text(text) => (text, None),
         ToolValue::Json(json) => (text_of(&json), Some(json)),
     };
@@ -25,22 +25,24 @@ pub(super) fn whole(value: ToolValue, output_schema: Option<&Schema>) -> ToolVal
     let is_wrapped = output_schema.is_some_and(|it| it.output_form() != OutputForm::Plain);
     match json {
         Some(json) if is_wrapped => {
-            answer(&Wrapped { content, structured: Structured { result: json } })
+            to_value(&CompleteAnswer { content, structured: WrappedResult { result: json } })
         }
-        Some(json) if json.get().starts_with('{') => answer(&Wrapped { content, structured: json }),
-        _ => answer(&json!({ "content": content })),
+        Some(json) if json.get().starts_with('{') => {
+            to_value(&CompleteAnswer { content, structured: json })
+        }
+        _ => to_value(&json!({ "content": content })),
     }
 }
 
 #[derive(Serialize)]
-struct Wrapped<S> {
+struct CompleteAnswer<S> {
     content: Value,
     #[serde(rename = "structuredContent")]
     structured: S,
 }
 
 #[derive(Serialize)]
-struct Structured {
+struct WrappedResult {
     result: Box<RawValue>,
 }
 
@@ -48,7 +50,7 @@ fn text_of(json: &RawValue) -> String {
     serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().to_owned())
 }
 
-fn answer(answer: &impl Serialize) -> ToolValue {
+fn to_value(answer: &impl Serialize) -> ToolValue {
     // Serialization fails only for maps with keys that are not strings, and there are none here.
     to_raw_value(answer).map_or(ToolValue::Nothing, ToolValue::Json)
 }
@@ -95,7 +97,9 @@ mod tests {
             ),
         ];
         for (value, schema, expected) in rows {
-            let ToolValue::Json(answer) = whole(value, schema) else { panic!("an answer") };
+            let ToolValue::Json(answer) = complete_answer(value, schema) else {
+                panic!("an answer")
+            };
             assert_eq!(answer.get(), expected);
         }
     }

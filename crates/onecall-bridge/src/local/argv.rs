@@ -2,7 +2,7 @@
 //! argument of the command or none, never several, and a value that begins with a dash cannot
 //! become an option. The caller is not trusted.
 
-use onecall_config::{Piece, Template};
+use onecall_config::{Template, TemplatePart};
 
 use super::arguments::{ArgumentError, Arguments};
 
@@ -18,7 +18,8 @@ pub(super) fn argv(
     let mut is_past_options = false;
     for template in templates {
         let Some(text) = fill(template, arguments)? else { continue };
-        if let (Some(Piece::Argument(name)), false) = (template.pieces().first(), is_past_options)
+        if let (Some(TemplatePart::Argument(name)), false) =
+            (template.parts().first(), is_past_options)
             && text.starts_with('-')
         {
             return Err(ArgumentError::Option { name: name.clone() });
@@ -40,10 +41,10 @@ pub(super) fn fill(
     arguments: &Arguments<'_>,
 ) -> Result<Option<String>, ArgumentError> {
     let mut filled = String::new();
-    for piece in template.pieces() {
+    for piece in template.parts() {
         match piece {
-            Piece::Text(text) => filled.push_str(text),
-            Piece::Argument(name) => match arguments.text(name)? {
+            TemplatePart::Text(text) => filled.push_str(text),
+            TemplatePart::Argument(name) => match arguments.text(name)? {
                 Some(text) => filled.push_str(&text),
                 None => return Ok(None),
             },
@@ -56,7 +57,7 @@ pub(super) fn fill(
 mod tests {
     use std::path::Path;
 
-    use onecall_config::{CommandTool, Config, LocalWork};
+    use onecall_config::{CommandTool, Config, LocalToolKind};
     use serde_json::json;
     use serde_json::value::to_raw_value;
 
@@ -67,9 +68,9 @@ mod tests {
         let tool = json!({ "name": "t", "command": command, "input_schema": schema });
         let text = json!({ "local_tools": [tool] }).to_string();
         let config = Config::parse(&text, Path::new("/c.json"), &|_| None).unwrap();
-        match config.local_tools.into_iter().next().unwrap().work {
-            LocalWork::Command(tool) => tool,
-            LocalWork::Files(_) => panic!("a command"),
+        match config.local_tools.into_iter().next().unwrap().kind {
+            LocalToolKind::Command(tool) => tool,
+            LocalToolKind::Files(_) => panic!("a command"),
         }
     }
 

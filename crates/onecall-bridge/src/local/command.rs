@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use onecall_config::{CommandInput, CommandOutput, CommandTool, LocalTool};
 use onecall_core::ToolValue;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use rustix::fs::{Access, access};
 use serde_json::value::RawValue;
 use thiserror::Error;
@@ -20,14 +20,14 @@ use tracing::info;
 use super::answer::json;
 use super::arguments::{ArgumentError, Arguments};
 use super::argv::{argv, fill};
-use super::process::{Finished, RunError, run};
+use super::process::{FinishedCommand, RunError, run};
 use crate::error::StartError;
 use crate::supervision::guard::Guard;
 use crate::supervision::status::SERVER_LOG_TARGET;
 use crate::transport::child;
 
 /// The longest part of a command's output that an error quotes, in characters.
-const MAX_SAID: usize = 2_000;
+const MAX_QUOTED_OUTPUT: usize = 2_000;
 
 /// Why a call of a command failed. The display text is what the program reads.
 #[derive(Debug, Error)]
@@ -41,9 +41,11 @@ pub(crate) enum CommandError {
     LongCommandLine,
     #[error(transparent)]
     NotStarted(StartError),
-    #[error("it did not end within {}s and was killed", limit.as_secs_f64())]
+    #[error("it did not end within {}s, so onecall killed it", limit.as_secs_f64())]
     TimedOut { limit: Duration },
-    #[error("its output is longer than {limit} bytes, and it was killed; ask for less at a time")]
+    #[error(
+        "its output is longer than {limit} bytes, so onecall killed it; ask for less at a time"
+    )]
     TooMuchOutput { limit: usize },
     /// The command exited with an error; the text has its exit status and its output.
     #[error("{0}")]
@@ -75,11 +77,12 @@ pub(super) async fn call(
     };
     let (limit, max_output) = (command.timeout, command.max_output_bytes);
     let run = run(process, input.into_bytes(), limit, max_output, guard).await;
-    let Finished { status, stdout, stderr } = run.map_err(|error| failure(command, error))?;
+    let FinishedCommand { status, stdout, stderr } =
+        run.map_err(|error| failure(command, error))?;
     if !status.success() {
-        return Err(CommandError::Unsuccessful(outcome(status, &stderr, &stdout)));
+        return Err(CommandError::Unsuccessful(exit_text(status, &stderr, &stdout)));
     }
-    for line in said(&stderr).lines() {
+    for line in output_end(&stderr).lines() {
         info!(target: SERVER_LOG_TARGET, server = LocalTool::SERVER, tool = %tool.name, "{line}");
     }
     value(command.output, stdout)
@@ -129,29 +132,29 @@ fn failure(command: &CommandTool, error: RunError) -> CommandError {
 }
 
 /// The exit status of a command together with its output.
-fn outcome(status: ExitStatus, stderr: &[u8], stdout: &[u8]) -> String {
+fn exit_text(status: ExitStatus, stderr: &[u8], stdout: &[u8]) -> String {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("it was ended by signal {signal}"),
         (None, None) => status.to_string(),
     };
     // Many commands print their errors to stdout.
-    let words = [stderr, stdout].into_iter().map(said).find(|words| !words.is_empty());
-    match words {
-        Some(words) => format!("{how}: {words}"),
+    let output = [stderr, stdout].into_iter().map(output_end).find(|output| !output.is_empty());
+    match output {
+        Some(output) => format!("{how}: {output}"),
         None => how,
     }
 }
 
 /// The end of a command's output, safe to show.
-fn said(bytes: &[u8]) -> String {
+fn output_end(bytes: &[u8]) -> String {
     // A character takes at most four bytes in UTF-8.
-    let end = bytes.get(bytes.len().saturating_sub(4 * MAX_SAID)..).unwrap_or_default();
+    let end = bytes.get(bytes.len().saturating_sub(4 * MAX_QUOTED_OUTPUT)..).unwrap_or_default();
     let text = String::from_utf8_lossy(end);
     let text = text.trim();
-    let lines = text.lines().map(|line| plain(line, usize::MAX));
+    let lines = text.lines().map(|line| one_line(line, usize::MAX));
     let text = lines.collect::<Vec<_>>().join("\n");
-    let surplus = text.chars().count().saturating_sub(MAX_SAID);
+    let surplus = text.chars().count().saturating_sub(MAX_QUOTED_OUTPUT);
     match text.char_indices().nth(surplus) {
         Some((start, _)) if surplus > 0 => format!("… {}", text.get(start..).unwrap_or_default()),
         _ => text,

@@ -16,17 +16,17 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use super::answer::json;
-use super::folder::{Folder, FolderError, Inside, Kind};
+use super::folder::{EntryKind, Folder, FolderError, RelativePath};
 use super::pattern::{Pattern, PatternError};
 
 /// The largest amount that is read at once, and the largest size of a file that is written.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The largest number of entries in a result.
-const MAX_FOUND: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
 /// The time limit of a call: a folder may be on a network, and large.
-const LIMIT: Duration = Duration::from_secs(30);
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why a call of a built-in tool failed. The display text is what the program reads.
 #[derive(Debug, Error)]
@@ -51,28 +51,28 @@ pub(crate) enum FilesError {
     TooLarge { path: String },
     #[error("'{path}' is not a text file: byte {at} of what was read is not UTF-8")]
     NotText { path: String, at: usize },
-    #[error("the folder has more than {MAX_FOUND} entries")]
+    #[error("the folder has more than {MAX_ENTRIES} entries")]
     TooManyEntries,
-    #[error("the pattern matches more than {MAX_FOUND} files")]
+    #[error("the pattern matches more than {MAX_ENTRIES} files")]
     TooManyMatches,
-    #[error("it took longer than {}s", LIMIT.as_secs())]
+    #[error("it took longer than {}s", CALL_TIMEOUT.as_secs())]
     TooSlow,
-    #[error("it was broken off")]
-    BrokenOff,
+    #[error("the operation was cancelled")]
+    Aborted,
     #[error(transparent)]
     NoJson(#[from] serde_json::Error),
 }
 
 /// Executes one call. Dropping the future stops a search, but a write that has begun is completed.
 pub(super) async fn call(tool: &FilesTool, arguments: &RawValue) -> Result<ToolValue, FilesError> {
-    let patience = Patience::new();
+    let deadline = CallDeadline::new();
     let work = {
-        let (tool, arguments, patience) = (tool.clone(), arguments.to_owned(), patience.share());
-        move || carry_out(&tool, &arguments, &patience)
+        let (tool, arguments, deadline) = (tool.clone(), arguments.to_owned(), deadline.share());
+        move || execute(&tool, &arguments, &deadline)
     };
-    match timeout(LIMIT, tokio::task::spawn_blocking(work)).await {
+    match timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(value)) => value,
-        Ok(Err(_)) => Err(FilesError::BrokenOff),
+        Ok(Err(_)) => Err(FilesError::Aborted),
         Err(_) => Err(FilesError::TooSlow),
     }
 }
@@ -120,16 +120,16 @@ fn parse<'a, T: Deserialize<'a>>(arguments: &'a RawValue) -> Result<T, FilesErro
     })
 }
 
-fn carry_out(
+fn execute(
     tool: &FilesTool,
     arguments: &RawValue,
-    patience: &Patience,
+    deadline: &CallDeadline,
 ) -> Result<ToolValue, FilesError> {
     match tool.action {
         FileAction::Read => {
             let arguments: ReadArguments = parse(arguments)?;
-            let file = Folder::open(&tool.root)?.read(Inside::new(&arguments.path)?)?;
-            Ok(json(&read(file, &arguments, patience)?)?)
+            let file = Folder::open(&tool.root)?.read(RelativePath::new(&arguments.path)?)?;
+            Ok(json(&read(file, &arguments, deadline)?)?)
         }
         FileAction::Write => {
             let arguments: WriteArguments = parse(arguments)?;
@@ -137,24 +137,29 @@ fn carry_out(
         }
         FileAction::List => {
             let arguments: ListArguments = parse(arguments)?;
-            let path = arguments.path.as_deref().map_or(Ok(Inside::HERE), Inside::new)?;
-            list(&Folder::open(&tool.root)?, path, patience)
+            let path =
+                arguments.path.as_deref().map_or(Ok(RelativePath::FOLDER), RelativePath::new)?;
+            list(&Folder::open(&tool.root)?, path, deadline)
         }
         FileAction::Glob => {
             let arguments: GlobArguments = parse(arguments)?;
             let pattern = Pattern::parse(&arguments.pattern)?;
-            Ok(json(&glob(&Folder::open(&tool.root)?, &pattern, patience)?)?)
+            Ok(json(&glob(&Folder::open(&tool.root)?, &pattern, deadline)?)?)
         }
     }
 }
 
-fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<String, FilesError> {
+fn read(
+    file: File,
+    arguments: &ReadArguments,
+    deadline: &CallDeadline,
+) -> Result<String, FilesError> {
     let path = || arguments.path.clone();
     let failed = |source| FilesError::NotRead { path: path(), source };
     let mut source = BufReader::with_capacity(64 * 1024, file);
     for _ in 0..arguments.offset.unwrap_or(0) {
-        patience.check()?;
-        if !skip_line(&mut source, patience).map_err(failed)? {
+        deadline.check()?;
+        if !skip_line(&mut source, deadline).map_err(failed)? {
             break;
         }
     }
@@ -167,7 +172,7 @@ fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<St
         }
         Some(limit) => {
             for _ in 0..limit {
-                patience.check()?;
+                deadline.check()?;
                 if source.read_until(b'\n', &mut bytes).map_err(failed)? == 0 {
                     break;
                 }
@@ -182,7 +187,7 @@ fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<St
 }
 
 /// Skips one line without storing it; returns whether there was one.
-fn skip_line(source: &mut impl BufRead, patience: &Patience) -> io::Result<bool> {
+fn skip_line(source: &mut impl BufRead, deadline: &CallDeadline) -> io::Result<bool> {
     let mut is_any = false;
     loop {
         let buffer = source.fill_buf()?;
@@ -190,14 +195,14 @@ fn skip_line(source: &mut impl BufRead, patience: &Patience) -> io::Result<bool>
         let length = end.map_or(buffer.len(), |end| end + 1);
         is_any |= length > 0;
         source.consume(length);
-        if end.is_some() || length == 0 || patience.check().is_err() {
+        if end.is_some() || length == 0 || deadline.check().is_err() {
             return Ok(is_any);
         }
     }
 }
 
 #[derive(Serialize)]
-struct Written {
+struct WriteResult {
     size: u64,
 }
 
@@ -210,7 +215,7 @@ fn write(folder: &Folder, arguments: &WriteArguments) -> Result<ToolValue, Files
         return Err(too_large());
     }
     let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
-    let mut file = folder.write(Inside::new(&arguments.path)?, flags)?;
+    let mut file = folder.write(RelativePath::new(&arguments.path)?, flags)?;
     if appends {
         let size = file.metadata().map_err(failed)?.len();
         if size.saturating_add(arguments.content.len() as u64) > MAX_BYTES as u64 {
@@ -220,25 +225,29 @@ fn write(folder: &Folder, arguments: &WriteArguments) -> Result<ToolValue, Files
         file.set_len(0).map_err(failed)?;
     }
     file.write_all(arguments.content.as_bytes()).map_err(failed)?;
-    Ok(json(&Written { size: file.metadata().map_err(failed)?.len() })?)
+    Ok(json(&WriteResult { size: file.metadata().map_err(failed)?.len() })?)
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct ListedEntry {
     name: String,
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: EntryKind,
     size: u64,
 }
 
-fn list(folder: &Folder, path: Inside<'_>, patience: &Patience) -> Result<ToolValue, FilesError> {
-    let mut listed: Vec<Listed> = Vec::new();
+fn list(
+    folder: &Folder,
+    path: RelativePath<'_>,
+    deadline: &CallDeadline,
+) -> Result<ToolValue, FilesError> {
+    let mut listed: Vec<ListedEntry> = Vec::new();
     folder.entries(path, &mut |entry| {
-        patience.check()?;
-        if listed.len() == MAX_FOUND {
+        deadline.check()?;
+        if listed.len() == MAX_ENTRIES {
             return Err(FilesError::TooManyEntries);
         }
-        listed.push(Listed { name: entry.name, kind: entry.kind, size: entry.size });
+        listed.push(ListedEntry { name: entry.name, kind: entry.kind, size: entry.size });
         Ok(())
     })?;
     listed.sort_by(|one, other| one.name.cmp(&other.name));
@@ -250,36 +259,38 @@ fn list(folder: &Folder, path: Inside<'_>, patience: &Patience) -> Result<ToolVa
 fn glob(
     folder: &Folder,
     pattern: &Pattern,
-    patience: &Patience,
+    deadline: &CallDeadline,
 ) -> Result<Vec<String>, FilesError> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), pattern.start())];
     while let Some((above, matched)) = open.pop() {
-        let path = if above.is_empty() { Inside::HERE } else { Inside::new(&above)? };
+        let path = if above.is_empty() { RelativePath::FOLDER } else { RelativePath::new(&above)? };
         let walked = folder.entries(path, &mut |entry| {
-            patience.check()?;
+            deadline.check()?;
             let matched = pattern.advance(&matched, &entry.name);
             let separator = if above.is_empty() { "" } else { "/" };
             let path = || format!("{above}{separator}{}", entry.name);
             match entry.kind {
-                Kind::Folder if pattern.goes_on(&matched) => open.push((path(), matched)),
-                Kind::File | Kind::Link if pattern.is_whole(&matched) => {
+                EntryKind::Folder if pattern.can_match_below(&matched) => {
+                    open.push((path(), matched))
+                }
+                EntryKind::File | EntryKind::Link if pattern.is_complete(&matched) => {
                     let path = path();
-                    if entry.kind == Kind::File || folder.has_file(&path) {
+                    if entry.kind == EntryKind::File || folder.has_file(&path) {
                         found.push(path);
                     }
                 }
                 _ => {}
             }
-            match found.len() > MAX_FOUND {
+            match found.len() > MAX_ENTRIES {
                 true => Err(FilesError::TooManyMatches),
                 false => Ok(()),
             }
         });
         // A folder that cannot be read, or no longer exists, is skipped.
         match walked {
-            Err(reason) if above.is_empty() || patience.check().is_err() => return Err(reason),
-            Err(reason) if found.len() > MAX_FOUND => return Err(reason),
+            Err(reason) if above.is_empty() || deadline.check().is_err() => return Err(reason),
+            Err(reason) if found.len() > MAX_ENTRIES => return Err(reason),
             _ => {}
         }
     }
@@ -287,15 +298,15 @@ fn glob(
     Ok(found)
 }
 
-/// Limits the time of a call: it expires after `LIMIT`, or when the caller drops the call.
-struct Patience {
+/// Limits the time of a call: it expires after `CALL_TIMEOUT`, or when the caller drops the call.
+struct CallDeadline {
     until: Instant,
     is_over: Arc<AtomicBool>,
 }
 
-impl Patience {
+impl CallDeadline {
     fn new() -> Self {
-        Self { until: Instant::now() + LIMIT, is_over: Arc::default() }
+        Self { until: Instant::now() + CALL_TIMEOUT, is_over: Arc::default() }
     }
 
     /// A second handle for the thread that does the work.
@@ -311,7 +322,7 @@ impl Patience {
     }
 }
 
-impl Drop for Patience {
+impl Drop for CallDeadline {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
     }

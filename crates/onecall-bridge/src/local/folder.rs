@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::system::{LOOK, open_beneath};
+use crate::system::{INSPECT_ONLY, open_beneath};
 
 /// Why an operation in a folder failed.
 #[derive(Debug, Error)]
@@ -63,11 +63,11 @@ const RETRIES: usize = 100;
 /// A relative path that a program gave. The kernel enforces that it stays inside the folder; this
 /// check only gives a better error message.
 #[derive(Clone, Copy)]
-pub(super) struct Inside<'p>(&'p str);
+pub(super) struct RelativePath<'p>(&'p str);
 
-impl<'p> Inside<'p> {
+impl<'p> RelativePath<'p> {
     /// The folder itself.
-    pub const HERE: Self = Self(".");
+    pub const FOLDER: Self = Self(".");
 
     pub fn new(path: &'p str) -> Result<Self, FolderError> {
         let is_outside = |component| {
@@ -88,7 +88,7 @@ impl<'p> Inside<'p> {
         Ok(Self(path))
     }
 
-    fn says(self, error: Errno) -> FolderError {
+    fn folder_error(self, error: Errno) -> FolderError {
         let path = self.0.to_owned();
         match error {
             Errno::NOENT => FolderError::Missing { path },
@@ -102,7 +102,7 @@ impl<'p> Inside<'p> {
         }
     }
 
-    fn is_no_file(self, kind: FileType) -> FolderError {
+    fn not_a_file(self, kind: FileType) -> FolderError {
         let path = self.0.to_owned();
         match kind {
             FileType::Directory => FolderError::IsFolder { path },
@@ -115,15 +115,15 @@ impl<'p> Inside<'p> {
 pub(super) struct Folder(OwnedFd);
 
 /// An entry of a folder.
-pub(super) struct Entry {
+pub(super) struct FolderEntry {
     pub name: String,
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub size: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     File,
     Folder,
     Link,
@@ -132,7 +132,7 @@ pub(super) enum Kind {
 
 impl Folder {
     pub fn open(root: &Path) -> Result<Self, FolderError> {
-        let flags = LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = INSPECT_ONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = open(root, flags, Mode::empty()).map_err(|error| match error {
             Errno::NOENT => FolderError::NoRoot,
             Errno::NOTDIR => FolderError::RootIsNoFolder,
@@ -149,37 +149,38 @@ impl Folder {
     }
 
     /// Opens a regular file for reading.
-    pub fn read(&self, path: Inside<'_>) -> Result<File, FolderError> {
+    pub fn read(&self, path: RelativePath<'_>) -> Result<File, FolderError> {
         self.check_regular(path)?;
-        self.regular(path, OFlags::RDONLY, Mode::empty())
+        self.open_regular(path, OFlags::RDONLY, Mode::empty())
     }
 
     /// Opens a regular file for writing; creates it and its parent folders if they do not exist.
-    pub fn write(&self, path: Inside<'_>, flags: OFlags) -> Result<File, FolderError> {
+    pub fn write(&self, path: RelativePath<'_>, flags: OFlags) -> Result<File, FolderError> {
         match self.check_regular(path) {
             Ok(()) => {}
             Err(_) if self.kind(path) == Err(Errno::NOENT) => self.make_parents(path)?,
             Err(error) => return Err(error),
         }
-        self.regular(path, OFlags::WRONLY | OFlags::CREATE | flags, Mode::from_raw_mode(0o666))
+        self.open_regular(path, OFlags::WRONLY | OFlags::CREATE | flags, Mode::from_raw_mode(0o666))
     }
 
     /// Whether the path is a regular file, or a link to one inside the folder.
     pub fn has_file(&self, path: &str) -> bool {
-        Inside::new(path).is_ok_and(|path| self.kind(path) == Ok(FileType::RegularFile))
+        RelativePath::new(path).is_ok_and(|path| self.kind(path) == Ok(FileType::RegularFile))
     }
 
     /// Passes every entry of a folder to `visit`, in no order, until `visit` returns an error.
     pub fn entries<E: From<FolderError>>(
         &self,
-        path: Inside<'_>,
-        visit: &mut dyn FnMut(Entry) -> Result<(), E>,
+        path: RelativePath<'_>,
+        visit: &mut dyn FnMut(FolderEntry) -> Result<(), E>,
     ) -> Result<(), E> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let says = |error| path.says(error);
-        let mut dir = self.beneath(path, flags, Mode::empty()).and_then(Dir::new).map_err(says)?;
+        let folder_error = |error| path.folder_error(error);
+        let mut dir =
+            self.open_path(path, flags, Mode::empty()).and_then(Dir::new).map_err(folder_error)?;
         while let Some(entry) = dir.read() {
-            let entry = entry.map_err(says)?;
+            let entry = entry.map_err(folder_error)?;
             let name = entry.file_name();
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
@@ -188,74 +189,84 @@ impl Folder {
             // The entry may have been removed since.
             let Ok(found) = found else { continue };
             let kind = match FileType::from_raw_mode(found.st_mode) {
-                FileType::RegularFile => Kind::File,
-                FileType::Directory => Kind::Folder,
-                FileType::Symlink => Kind::Link,
-                _ => Kind::Other,
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Folder,
+                FileType::Symlink => EntryKind::Link,
+                _ => EntryKind::Other,
             };
             let size =
-                if kind == Kind::File { u64::try_from(found.st_size).unwrap_or(0) } else { 0 };
-            visit(Entry { name: name.to_string_lossy().into_owned(), kind, size })?;
+                if kind == EntryKind::File { u64::try_from(found.st_size).unwrap_or(0) } else { 0 };
+            visit(FolderEntry { name: name.to_string_lossy().into_owned(), kind, size })?;
         }
         Ok(())
     }
 
     /// Checks the file type without opening: opening a pipe blocks, and opening a device can have
     /// effects.
-    fn check_regular(&self, path: Inside<'_>) -> Result<(), FolderError> {
+    fn check_regular(&self, path: RelativePath<'_>) -> Result<(), FolderError> {
         match self.kind(path) {
             Ok(FileType::RegularFile) => Ok(()),
-            Ok(kind) => Err(path.is_no_file(kind)),
-            Err(error) => Err(path.says(error)),
+            Ok(kind) => Err(path.not_a_file(kind)),
+            Err(error) => Err(path.folder_error(error)),
         }
     }
 
-    fn kind(&self, path: Inside<'_>) -> Result<FileType, Errno> {
-        let found = fstat(self.beneath(path, LOOK, Mode::empty())?)?;
+    fn kind(&self, path: RelativePath<'_>) -> Result<FileType, Errno> {
+        let found = fstat(self.open_path(path, INSPECT_ONLY, Mode::empty())?)?;
         Ok(FileType::from_raw_mode(found.st_mode))
     }
 
     /// Opens a path that was a regular file when it was checked, and verifies that it still is one.
-    fn regular(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<File, FolderError> {
-        let says = |error| path.says(error);
+    fn open_regular(
+        &self,
+        path: RelativePath<'_>,
+        flags: OFlags,
+        mode: Mode,
+    ) -> Result<File, FolderError> {
+        let folder_error = |error| path.folder_error(error);
         let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = self.beneath(path, flags, mode).map_err(says)?;
-        match FileType::from_raw_mode(fstat(&file).map_err(says)?.st_mode) {
+        let file = self.open_path(path, flags, mode).map_err(folder_error)?;
+        match FileType::from_raw_mode(fstat(&file).map_err(folder_error)?.st_mode) {
             FileType::RegularFile => Ok(File::from(file)),
-            kind => Err(path.is_no_file(kind)),
+            kind => Err(path.not_a_file(kind)),
         }
     }
 
-    fn make_parents(&self, path: Inside<'_>) -> Result<(), FolderError> {
+    fn make_parents(&self, path: RelativePath<'_>) -> Result<(), FolderError> {
         let Some(parents) = Path::new(path.0).parent() else { return Ok(()) };
-        let flags = LOOK | OFlags::DIRECTORY;
-        let mut above = self.beneath(Inside::HERE, flags, Mode::empty());
-        let mut way = String::new();
+        let flags = INSPECT_ONLY | OFlags::DIRECTORY;
+        let mut above = self.open_path(RelativePath::FOLDER, flags, Mode::empty());
+        let mut parent_path = String::new();
         for name in parents.components().filter_map(|component| match component {
             Component::Normal(name) => name.to_str(),
             _ => None,
         }) {
-            if !way.is_empty() {
-                way.push('/');
+            if !parent_path.is_empty() {
+                parent_path.push('/');
             }
-            way.push_str(name);
-            let here = Inside(&way);
-            let mut found = self.beneath(here, flags, Mode::empty());
+            parent_path.push_str(name);
+            let here = RelativePath(&parent_path);
+            let mut found = self.open_path(here, flags, Mode::empty());
             if let (Err(Errno::NOENT), Ok(above)) = (&found, &above) {
                 // If another process created it first, opening it shows what it is.
                 match mkdirat(above, name, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(here.says(error)),
+                    Err(error) => return Err(here.folder_error(error)),
                 }
-                found = self.beneath(here, flags, Mode::empty());
+                found = self.open_path(here, flags, Mode::empty());
             }
-            above = Ok(found.map_err(|error| here.says(error))?);
+            above = Ok(found.map_err(|error| here.folder_error(error))?);
         }
         Ok(())
     }
 
     /// Opens a path below the folder. Every access goes through here.
-    fn beneath(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    fn open_path(
+        &self,
+        path: RelativePath<'_>,
+        flags: OFlags,
+        mode: Mode,
+    ) -> Result<OwnedFd, Errno> {
         let mut result = Err(Errno::AGAIN);
         for _ in 0..RETRIES {
             result = open_beneath(&self.0, path.0, flags | OFlags::CLOEXEC, mode);
@@ -280,9 +291,9 @@ mod tests {
     use super::*;
 
     /// A folder `in` with files and links, and a secret beside it.
-    fn place() -> (tempfile::TempDir, Folder) {
-        let place = tempfile::tempdir().unwrap();
-        let path = |name: &str| place.path().join(name);
+    fn fixture() -> (tempfile::TempDir, Folder) {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = |name: &str| temporary.path().join(name);
         fs::create_dir_all(path("in/sub/deep")).unwrap();
         fs::create_dir(path("out")).unwrap();
         fs::write(path("out/secret"), "secret").unwrap();
@@ -307,19 +318,19 @@ mod tests {
         let mode = Mode::from_raw_mode(0o666);
         rustix::fs::mknodat(CWD, path("in/fifo"), FileType::Fifo, mode, 0).unwrap();
         let folder = Folder::open(&path("in")).unwrap();
-        (place, folder)
+        (temporary, folder)
     }
 
     fn read(folder: &Folder, path: &str) -> Result<String, String> {
         let mut text = String::new();
-        let file = Inside::new(path).and_then(|path| folder.read(path));
+        let file = RelativePath::new(path).and_then(|path| folder.read(path));
         file.map_err(|error| error.to_string())?.read_to_string(&mut text).unwrap();
         Ok(text)
     }
 
     #[test]
     fn what_is_inside_can_be_read() {
-        let (_place, folder) = place();
+        let (_temporary, folder) = fixture();
         for (path, text) in [
             ("file", "inside"),
             ("./sub/./deep//file", "deep inside"),
@@ -332,8 +343,8 @@ mod tests {
 
     #[test]
     fn nothing_leads_out() {
-        let (place, folder) = place();
-        let secret = place.path().join("out/secret").display().to_string();
+        let (temporary, folder) = fixture();
+        let secret = temporary.path().join("out/secret").display().to_string();
         for path in [
             "../out/secret",
             "sub/../../out/secret",
@@ -369,7 +380,7 @@ mod tests {
 
     #[test]
     fn nothing_is_written_outside() {
-        let (place, folder) = place();
+        let (temporary, folder) = fixture();
         for path in [
             "../out/new",
             "/tmp/onecall-new",
@@ -385,32 +396,32 @@ mod tests {
             "loop/x",
             "sub/../../out/new",
         ] {
-            let written =
-                Inside::new(path).and_then(|path| folder.write(path, OFlags::empty()).map(drop));
+            let written = RelativePath::new(path)
+                .and_then(|path| folder.write(path, OFlags::empty()).map(drop));
             assert!(written.is_err(), "{path} was written");
         }
-        let names: Vec<_> = fs::read_dir(place.path().join("out")).unwrap().collect();
+        let names: Vec<_> = fs::read_dir(temporary.path().join("out")).unwrap().collect();
         assert_eq!(names.len(), 1);
-        assert_eq!(fs::read_to_string(place.path().join("out/secret")).unwrap(), "secret");
+        assert_eq!(fs::read_to_string(temporary.path().join("out/secret")).unwrap(), "secret");
     }
 
     #[test]
     fn folders_are_made_on_the_way() {
-        let (place, folder) = place();
+        let (temporary, folder) = fixture();
         for path in ["new", "a/b/c/new", "sub/x/new", "./y/./z//new", "danglinginside"] {
-            folder.write(Inside::new(path).unwrap(), OFlags::empty()).unwrap();
-            assert!(place.path().join("in").join(path).is_file(), "{path}");
+            folder.write(RelativePath::new(path).unwrap(), OFlags::empty()).unwrap();
+            assert!(temporary.path().join("in").join(path).is_file(), "{path}");
         }
     }
 
     #[test]
     fn a_link_that_changes_all_the_time_never_leads_out() {
-        let (place, folder) = place();
-        let flip = place.path().join("in/flip");
+        let (temporary, folder) = fixture();
+        let flip = temporary.path().join("in/flip");
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let other = place.path().join("in/flop");
+                let other = temporary.path().join("in/flop");
                 while !is_over.load(Ordering::Relaxed) {
                     for target in ["../out", "sub/deep"] {
                         symlink(target, &other).unwrap();

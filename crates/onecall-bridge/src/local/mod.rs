@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onecall_catalog::ToolDefinition;
-use onecall_config::{LocalTool, LocalWork};
+use onecall_config::{LocalTool, LocalToolKind};
 use onecall_core::{AnswerForm, ToolName, ToolSpec, ToolValue};
 use serde_json::value::RawValue;
 use thiserror::Error;
@@ -78,9 +78,9 @@ impl LocalTools {
     /// One line for each tool that cannot be used at present, with the reason.
     pub fn problems(&self) -> Vec<String> {
         let problem = |definition: &ToolDefinition| {
-            let problem = match &self.tools.get(&definition.tool)?.work {
-                LocalWork::Command(tool) => command::problem(tool),
-                LocalWork::Files(tool) => files::problem(tool),
+            let problem = match &self.tools.get(&definition.tool)?.kind {
+                LocalToolKind::Command(tool) => command::problem(tool),
+                LocalToolKind::Files(tool) => files::problem(tool),
             };
             Some(format!("local tool '{}' cannot be called: {}", definition.tool, problem?))
         };
@@ -99,12 +99,12 @@ impl LocalTools {
         };
         let mut stopping = self.stopping.clone();
         let work = async {
-            match &tool.work {
-                LocalWork::Command(command) => {
+            match &tool.kind {
+                LocalToolKind::Command(command) => {
                     let guard = self.guard.clone();
                     Ok(command::call(tool, command, arguments, guard).await?)
                 }
-                LocalWork::Files(files) => Ok(files::call(files, arguments).await?),
+                LocalToolKind::Files(files) => Ok(files::call(files, arguments).await?),
             }
         };
         let value: Result<_, LocalError> = tokio::select! {
@@ -116,7 +116,7 @@ impl LocalTools {
         Ok(match form {
             AnswerForm::Value => value,
             AnswerForm::Whole | AnswerForm::Untouched => {
-                answer::whole(value, spec.output_schema.as_ref())
+                answer::complete_answer(value, spec.output_schema.as_ref())
             }
         })
     }
@@ -124,14 +124,14 @@ impl LocalTools {
 
 /// The definition of a local tool, made from its entry in the configuration.
 pub(crate) fn definition(tool: &LocalTool) -> ToolDefinition {
-    match &tool.work {
-        LocalWork::Command(command) => ToolDefinition {
+    match &tool.kind {
+        LocalToolKind::Command(command) => ToolDefinition {
             tool: tool.name.clone(),
             description: tool.description.as_deref().map(Into::into),
             input_schema: command.input_schema.clone().into(),
             output_schema: None,
             annotations: tool.annotations.clone(),
         },
-        LocalWork::Files(files) => builtin::definition(tool, files),
+        LocalToolKind::Files(files) => builtin::definition(tool, files),
     }
 }

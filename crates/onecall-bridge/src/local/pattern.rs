@@ -18,9 +18,9 @@ pub(crate) enum PatternError {
 }
 
 /// A parsed pattern, split at the slashes.
-pub(super) struct Pattern(Vec<Part>);
+pub(super) struct Pattern(Vec<PatternPart>);
 
-enum Part {
+enum PatternPart {
     /// `**`
     Folders,
     Name(Vec<Token>),
@@ -41,7 +41,7 @@ enum Token {
 
 /// The positions in a pattern that the names so far can have reached.
 #[derive(Clone)]
-pub(super) struct Matched(Vec<usize>);
+pub(super) struct MatchPositions(Vec<usize>);
 
 impl Pattern {
     pub fn parse(text: &str) -> Result<Self, PatternError> {
@@ -55,60 +55,60 @@ impl Pattern {
         for name in text.split('/').filter(|name| !matches!(*name, "" | ".")) {
             match name {
                 ".." => return Err(PatternError::Parent),
-                "**" if matches!(parts.last(), Some(Part::Folders)) => {}
-                "**" => parts.push(Part::Folders),
-                name => parts.push(Part::Name(tokens(name))),
+                "**" if matches!(parts.last(), Some(PatternPart::Folders)) => {}
+                "**" => parts.push(PatternPart::Folders),
+                name => parts.push(PatternPart::Name(tokens(name))),
             }
         }
-        if matches!(parts.last(), Some(Part::Folders)) {
+        if matches!(parts.last(), Some(PatternPart::Folders)) {
             // A final `**` stands for everything below.
-            parts.push(Part::Name(vec![Token::Many]));
+            parts.push(PatternPart::Name(vec![Token::Many]));
         }
         Ok(Self(parts))
     }
 
-    pub fn start(&self) -> Matched {
-        self.settle(vec![0])
+    pub fn start(&self) -> MatchPositions {
+        self.skip_double_stars(vec![0])
     }
 
     /// The positions reached after one more name.
-    pub fn advance(&self, matched: &Matched, name: &str) -> Matched {
+    pub fn advance(&self, matched: &MatchPositions, name: &str) -> MatchPositions {
         let name_characters: Vec<char> = name.chars().collect();
         let mut next = Vec::new();
         for &position in &matched.0 {
             match self.0.get(position) {
-                Some(Part::Folders) if !name.starts_with('.') => next.push(position),
-                Some(Part::Name(tokens)) if is_match(tokens, &name_characters) => {
+                Some(PatternPart::Folders) if !name.starts_with('.') => next.push(position),
+                Some(PatternPart::Name(tokens)) if is_match(tokens, &name_characters) => {
                     next.push(position + 1);
                 }
                 _ => {}
             }
         }
-        self.settle(next)
+        self.skip_double_stars(next)
     }
 
     /// Whether the names so far match the whole pattern.
-    pub fn is_whole(&self, matched: &Matched) -> bool {
+    pub fn is_complete(&self, matched: &MatchPositions) -> bool {
         matched.0.contains(&self.0.len())
     }
 
     /// Whether further names below can still match.
-    pub fn goes_on(&self, matched: &Matched) -> bool {
+    pub fn can_match_below(&self, matched: &MatchPositions) -> bool {
         matched.0.iter().any(|position| *position < self.0.len())
     }
 
     /// Adds the positions after each `**`, which can also stand for no folder.
-    fn settle(&self, mut positions: Vec<usize>) -> Matched {
+    fn skip_double_stars(&self, mut positions: Vec<usize>) -> MatchPositions {
         let mut index = 0;
         while let Some(&position) = positions.get(index) {
-            if matches!(self.0.get(position), Some(Part::Folders)) {
+            if matches!(self.0.get(position), Some(PatternPart::Folders)) {
                 positions.push(position + 1);
             }
             index += 1;
         }
         positions.sort_unstable();
         positions.dedup();
-        Matched(positions)
+        MatchPositions(positions)
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
         for name in path.split('/') {
             matched = pattern.advance(&matched, name);
         }
-        pattern.is_whole(&matched)
+        pattern.is_complete(&matched)
     }
 
     #[test]

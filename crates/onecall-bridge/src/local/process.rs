@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::supervision::group::Group;
+use crate::supervision::group::ProcessGroup;
 use crate::supervision::guard::Guard;
 use crate::transport::child;
 
@@ -20,12 +20,12 @@ const STDERR_KEPT: usize = 8 * 1024;
 
 /// How long the output of a command is still read after its exit, if a process outside of its
 /// process group keeps the pipe open.
-const DRAIN: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 const CHUNK: usize = 64 * 1024;
 
 /// A run whose command has exited.
-pub(super) struct Finished {
+pub(super) struct FinishedCommand {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
     /// The end of its stderr.
@@ -47,22 +47,22 @@ pub(super) async fn run(
     limit: Duration,
     max_output: usize,
     guard: Guard,
-) -> Result<Finished, RunError> {
+) -> Result<FinishedCommand, RunError> {
     // At the timeout the future is dropped, which kills the process group.
-    timeout(limit, attend(command, input, max_output, guard))
+    timeout(limit, run_to_exit(command, input, max_output, guard))
         .await
         .unwrap_or(Err(RunError::TimedOut))
 }
 
-async fn attend(
+async fn run_to_exit(
     mut command: Command,
     input: Vec<u8>,
     max_output: usize,
     guard: Guard,
-) -> Result<Finished, RunError> {
+) -> Result<FinishedCommand, RunError> {
     let mut child = child::spawn(&mut command).map_err(RunError::NotStarted)?;
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let group = leader.map(|leader| Group::new(leader, guard));
+    let group = leader.map(|leader| ProcessGroup::new(leader, guard));
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
 
     let feeding = async {
@@ -95,13 +95,13 @@ async fn attend(
         };
         // Kills the remaining processes of the group, so that their ends of the pipes close.
         drop(group);
-        if !is_read && let Ok(read) = timeout(DRAIN, &mut reading).await {
+        if !is_read && let Ok(read) = timeout(DRAIN_TIMEOUT, &mut reading).await {
             read?;
         }
         status
     };
     let status = status.map_err(RunError::NotStarted)?;
-    Ok(Finished { status, stdout: output, stderr: errors })
+    Ok(FinishedCommand { status, stdout: output, stderr: errors })
 }
 
 async fn read_all(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onecall_config::ServerLimits;
 use onecall_core::Schema;
-use onecall_core::text::grouped;
+use onecall_core::text::with_thousands_separators;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -14,7 +14,8 @@ pub(crate) fn description(text: &str, limits: &ServerLimits) -> Arc<str> {
     let longest = limits.max_description_chars;
     let Some((end, _)) = text.char_indices().nth(longest) else { return text.into() };
     let all = text.chars().count();
-    let (missing, all) = (grouped(all.saturating_sub(longest)), grouped(all));
+    let (missing, all) =
+        (with_thousands_separators(all.saturating_sub(longest)), with_thousands_separators(all));
     let kept = text.get(..end).unwrap_or_default();
     format!("{kept}… (cut: {missing} of {all} characters)").into()
 }
@@ -23,7 +24,7 @@ pub(crate) fn description(text: &str, limits: &ServerLimits) -> Arc<str> {
 /// becomes a schema that accepts any object.
 pub(crate) fn schema(raw: &RawValue, limits: &ServerLimits) -> Schema {
     let schema = serde_json::from_str(raw.get()).unwrap_or_else(|_| json!({ "type": "object" }));
-    Schema::within(schema, limits.max_schema_depth)
+    Schema::with_max_depth(schema, limits.max_schema_depth)
 }
 
 #[cfg(test)]

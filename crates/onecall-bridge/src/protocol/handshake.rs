@@ -2,15 +2,15 @@
 //! and then the list of tools.
 
 use onecall_core::ServerName;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use serde::Deserialize;
 use serde_json::Value;
 use tracing::{debug, warn};
 
 use crate::error::{AnswerError, METHOD_NOT_FOUND, RequestError, StartError};
-use crate::protocol::listing::{self, Listed};
+use crate::protocol::listing::{self, ToolListing};
 use crate::protocol::peer::Peer;
-use crate::protocol::request::{Era, Request, STATELESS_VERSION};
+use crate::protocol::request::{ProtocolMode, Request, STATELESS_VERSION};
 
 /// The protocol revisions that are supported.
 pub const KNOWN_VERSIONS: [&str; 5] =
@@ -20,13 +20,13 @@ pub const KNOWN_VERSIONS: [&str; 5] =
 const MAX_SHOWN: usize = 200;
 
 /// The result of the first requests: what the server said about itself, and its tools.
-pub(crate) struct Greeting {
+pub(crate) struct HandshakeResult {
     pub server_name: String,
     pub server_version: String,
     pub protocol: String,
     /// Whether the server sends notifications about changed tools to clients that subscribe.
     pub announces_changes: bool,
-    pub listed: Listed,
+    pub listed: ToolListing,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +69,10 @@ struct Implementation {
 }
 
 /// Performs the handshake and lists the server's tools. The caller limits the time.
-pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, StartError> {
+pub(crate) async fn perform(
+    peer: &Peer,
+    server: &ServerName,
+) -> Result<HandshakeResult, StartError> {
     let result = match initialize(peer).await {
         // If discovery fails too, the error of the handshake is the more useful one, unless a login
         // would help.
@@ -78,17 +81,18 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
             .map_err(|error| if error.advises_login() { error } else { refusal })?,
         result => result?,
     };
-    let protocol = plain(&result.protocol_version, MAX_SHOWN);
+    let protocol = one_line(&result.protocol_version, MAX_SHOWN);
     if !KNOWN_VERSIONS.contains(&&*result.protocol_version) {
-        warn!(%server, protocol, "the server speaks a protocol revision we do not know; trying");
+        warn!(%server, protocol, "the server uses a protocol revision that onecall does not know; onecall tries to use it anyway");
     }
-    peer.introduced(Ok(&result.protocol_version));
-    if Era::of(&result.protocol_version) == Era::Handshake {
+    peer.handshake_finished(Ok(&result.protocol_version));
+    if ProtocolMode::of(&result.protocol_version) == ProtocolMode::Handshake {
         let method = "notifications/initialized";
         peer.notify_initialized().map_err(|source| StartError::Request { method, source })?;
     }
     let announces_changes = result.capabilities.tools.as_ref().is_some_and(|tools| {
-        Era::of(&result.protocol_version) == Era::Stateless && tools["listChanged"] == true
+        ProtocolMode::of(&result.protocol_version) == ProtocolMode::Stateless
+            && tools["listChanged"] == true
     });
     let listed = match (listing::list(peer, server).await, result.capabilities.tools) {
         // Some servers have tools without declaring the capability, so the request is always sent.
@@ -100,13 +104,13 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
             None,
         ) => {
             debug!(%server, "the server has no tools");
-            Listed::default()
+            ToolListing::default()
         }
         (listed, _) => listed?,
     };
-    Ok(Greeting {
-        server_name: plain(&result.server_info.name, MAX_SHOWN),
-        server_version: plain(&result.server_info.version, MAX_SHOWN),
+    Ok(HandshakeResult {
+        server_name: one_line(&result.server_info.name, MAX_SHOWN),
+        server_version: one_line(&result.server_info.version, MAX_SHOWN),
         protocol,
         announces_changes,
         listed,
@@ -114,7 +118,7 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
 }
 
 async fn initialize(peer: &Peer) -> Result<InitializeResult, StartError> {
-    let capabilities = peer.audience().abilities().await.to_json();
+    let capabilities = peer.clients().capabilities().await.to_json();
     let request = Request::Initialize { capabilities: &capabilities };
     let method = request.method();
     let answer = peer

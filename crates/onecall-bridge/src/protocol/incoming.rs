@@ -1,5 +1,5 @@
 //! Parses the messages of a server without copying them. A server is not trusted: a message that is
-//! malformed becomes [`Message::Nonsense`] and has no other effect.
+//! malformed becomes [`ServerMessage::Invalid`] and has no other effect.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::error::RequestError;
 
 /// One message of a server.
 #[derive(Debug)]
-pub(crate) enum Message<'a> {
+pub(crate) enum ServerMessage<'a> {
     /// The answer to our request `id`.
     Answer { id: u64, outcome: Result<&'a RawValue, RequestError> },
     /// A request that expects an answer with this id.
@@ -18,7 +18,7 @@ pub(crate) enum Message<'a> {
     /// A notification, which expects no answer.
     Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
     /// Valid JSON that is not a valid message.
-    Nonsense,
+    Invalid,
 }
 
 #[derive(Deserialize)]
@@ -46,45 +46,47 @@ struct ErrorBody {
 }
 
 /// The content of one line.
-pub(crate) enum Messages<'a> {
-    One(Message<'a>),
-    Batch(Vec<Message<'a>>),
+pub(crate) enum ServerMessages<'a> {
+    One(ServerMessage<'a>),
+    Batch(Vec<ServerMessage<'a>>),
 }
 
 /// Parses a line: a message, or a JSON array of messages.
-pub(crate) fn read(line: &[u8]) -> Result<Messages<'_>, serde_json::Error> {
+pub(crate) fn parse_line(line: &[u8]) -> Result<ServerMessages<'_>, serde_json::Error> {
     match line.trim_ascii_start().starts_with(b"[") {
-        true => batch(line).map(Messages::Batch),
-        false => one(line).map(Messages::One),
+        true => parse_batch(line).map(ServerMessages::Batch),
+        false => parse_message(line).map(ServerMessages::One),
     }
 }
 
 /// Parses a batch: a JSON array of messages.
-fn batch(json: &[u8]) -> Result<Vec<Message<'_>>, serde_json::Error> {
+fn parse_batch(json: &[u8]) -> Result<Vec<ServerMessage<'_>>, serde_json::Error> {
     let batch: Vec<&RawValue> = serde_json::from_slice(json)?;
-    let messages = batch.into_iter().map(|message| one(message.get().as_bytes()));
-    Ok(messages.map(|message| message.unwrap_or(Message::Nonsense)).collect())
+    let messages = batch.into_iter().map(|message| parse_message(message.get().as_bytes()));
+    Ok(messages.map(|message| message.unwrap_or(ServerMessage::Invalid)).collect())
 }
 
 /// Parses one message, which must be a JSON object.
-pub(crate) fn one(json: &[u8]) -> Result<Message<'_>, serde_json::Error> {
+pub(crate) fn parse_message(json: &[u8]) -> Result<ServerMessage<'_>, serde_json::Error> {
     if !json.trim_ascii_start().starts_with(b"{") {
         // Serde would accept an array as the fields of the envelope in order.
         serde_json::from_slice::<serde::de::IgnoredAny>(json)?;
-        return Ok(Message::Nonsense);
+        return Ok(ServerMessage::Invalid);
     }
     let envelope: Envelope<'_> = serde_json::from_slice(json)?;
     let params = envelope.params;
     Ok(match (envelope.method, envelope.id) {
-        (Some(Method(method)), None) => Message::Notification { method, params },
+        (Some(Method(method)), None) => ServerMessage::Notification { method, params },
         (Some(Method(method)), Some(id)) if is_request_id(id) => {
-            Message::Request { id, method, params }
+            ServerMessage::Request { id, method, params }
         }
-        (None, Some(id)) => match number(id.get()) {
-            Some(id) => Message::Answer { id, outcome: outcome(envelope.result, envelope.error) },
-            None => Message::Nonsense,
+        (None, Some(id)) => match parse_own_id(id.get()) {
+            Some(id) => {
+                ServerMessage::Answer { id, outcome: outcome(envelope.result, envelope.error) }
+            }
+            None => ServerMessage::Invalid,
         },
-        _ => Message::Nonsense,
+        _ => ServerMessage::Invalid,
     })
 }
 
@@ -106,7 +108,7 @@ fn is_request_id(id: &RawValue) -> bool {
 }
 
 /// Parses the id of one of our requests, which some servers return as a string.
-pub(crate) fn number(id: &str) -> Option<u64> {
+pub(crate) fn parse_own_id(id: &str) -> Option<u64> {
     id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id).parse().ok()
 }
 
@@ -204,19 +206,19 @@ mod tests {
 
     /// A message in short, for comparing.
     fn kind(line: &str) -> String {
-        let messages = match read(line.as_bytes()) {
-            Ok(Messages::One(message)) => vec![message],
-            Ok(Messages::Batch(batch)) => batch,
+        let messages = match parse_line(line.as_bytes()) {
+            Ok(ServerMessages::One(message)) => vec![message],
+            Ok(ServerMessages::Batch(batch)) => batch,
             Err(_) => return "not JSON".to_owned(),
         };
         let kinds: Vec<String> = messages
             .into_iter()
             .map(|message| match message {
-                Message::Answer { id, outcome: Ok(result) } => format!("{id} = {result}"),
-                Message::Answer { id, outcome: Err(error) } => format!("{id} ! {error}"),
-                Message::Request { id, method, .. } => format!("{method} as {id}"),
-                Message::Notification { method, .. } => format!("{method}"),
-                Message::Nonsense => "nonsense".to_owned(),
+                ServerMessage::Answer { id, outcome: Ok(result) } => format!("{id} = {result}"),
+                ServerMessage::Answer { id, outcome: Err(error) } => format!("{id} ! {error}"),
+                ServerMessage::Request { id, method, .. } => format!("{method} as {id}"),
+                ServerMessage::Notification { method, .. } => format!("{method}"),
+                ServerMessage::Invalid => "nonsense".to_owned(),
             })
             .collect();
         kinds.join("; ")

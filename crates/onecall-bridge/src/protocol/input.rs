@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use onecall_core::text::plain;
-use onecall_core::{Caller, Refusal, ServerName, Subject};
+use onecall_core::text::one_line;
+use onecall_core::{Caller, ServerName, ServerQuestionError, ServerQuestionKind};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ pub(crate) enum InputError {
     #[error("the tool asks for '{method}', which no client can answer")]
     UnknownQuestion { method: String },
     #[error("the tool asks for more input ('{method}'): {refusal}")]
-    Refused { method: String, refusal: Refusal },
+    Refused { method: String, refusal: ServerQuestionError },
     #[error(transparent)]
     NoJson(#[from] serde_json::Error),
 }
@@ -46,14 +46,14 @@ pub(crate) struct InputRequired {
 
 /// The answers that a repeated call carries, as members of its parameters.
 #[derive(Debug, Default)]
-pub(crate) struct Input {
+pub(crate) struct InputAnswers {
     pub responses: Option<Box<RawValue>>,
     pub state: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wire<'a> {
+struct WireResult<'a> {
     #[serde(borrow)]
     result_type: Option<Cow<'a, str>>,
     input_requests: Option<Map<String, Value>>,
@@ -74,7 +74,7 @@ impl InputRequired {
         if !json.starts_with('{') || !json.contains("input_required") {
             return None;
         }
-        let wire: Wire<'_> = serde_json::from_str(json).ok()?;
+        let wire: WireResult<'_> = serde_json::from_str(json).ok()?;
         wire.result_type.filter(|kind| kind == "input_required")?;
         let requests = wire.input_requests.unwrap_or_default();
         let requests = requests.into_iter().take(MAX_QUESTIONS + 1);
@@ -87,11 +87,11 @@ impl InputRequired {
 
     /// Asks the client all questions, one after the other. An error is the reason why the call
     /// cannot continue.
-    pub async fn answered(
+    pub async fn ask_client(
         self,
         server: &ServerName,
         caller: Option<&Caller>,
-    ) -> Result<Input, InputError> {
+    ) -> Result<InputAnswers, InputError> {
         if self.requests.len() > MAX_QUESTIONS {
             return Err(InputError::TooManyQuestions);
         }
@@ -101,7 +101,7 @@ impl InputRequired {
             responses.insert(key, serde_json::from_str(answer.get())?);
         }
         let responses = (!responses.is_empty()).then(|| to_raw_value(&responses)).transpose()?;
-        Ok(Input { responses, state: self.state })
+        Ok(InputAnswers { responses, state: self.state })
     }
 }
 
@@ -112,19 +112,19 @@ async fn ask(
 ) -> Result<Box<RawValue>, InputError> {
     let request: WireRequest =
         serde_json::from_str(request.get()).map_err(InputError::Unreadable)?;
-    let method = plain(&request.method, 100);
-    let Some(subject) = Subject::of_method(&request.method) else {
+    let method = one_line(&request.method, 100);
+    let Some(subject) = ServerQuestionKind::from_method(&request.method) else {
         return Err(InputError::UnknownQuestion { method });
     };
     let params = request.params.unwrap_or_else(|| Value::Object(Map::new()));
     let params = to_raw_value(&params)?;
-    let answer = match (question::read(server, subject, Some(&params)), caller) {
+    let answer = match (question::parse(server, subject, Some(&params)), caller) {
         (Err(refusal), _) => Err(refusal),
-        (Ok(_), None) => Err(Refusal::Nobody("there is no client to ask")),
-        (Ok(question), Some(caller)) => question::put(caller, question).await,
+        (Ok(_), None) => Err(ServerQuestionError::Unanswerable("there is no client to ask")),
+        (Ok(question), Some(caller)) => question::ask_client(caller, question).await,
     };
     answer.or_else(|refusal| {
-        question::instead(subject, &refusal).ok_or(InputError::Refused { method, refusal })
+        question::fallback_result(subject, &refusal).ok_or(InputError::Refused { method, refusal })
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::ServerLimits;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use onecall_core::{ServerName, ToolAnnotations, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use tracing::warn;
 
 use crate::error::{AnswerError, RequestError, StartError};
 use crate::protocol::definition;
-use crate::protocol::face::{Faces, ToolFace};
+use crate::protocol::display_metadata::{DisplayMetadataByTool, ToolDisplayMetadata};
 use crate::protocol::peer::Peer;
 use crate::protocol::request::Request;
 use crate::supervision::status::{ListingCut, ListingLimit};
@@ -40,7 +40,7 @@ struct Page<'a> {
 /// A tool as the server sent it. Optional fields with a wrong type are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct ListedTool {
     name: String,
     title: Option<Value>,
     description: Option<Value>,
@@ -51,9 +51,9 @@ struct Entry {
 
 /// The result of listing a server's tools.
 #[derive(Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct ToolListing {
     pub tools: Vec<ToolDefinition>,
-    pub faces: Faces,
+    pub display_metadata: DisplayMetadataByTool,
     /// Set if the list was cut and the server has more tools.
     pub cut: Option<ListingCut>,
 }
@@ -68,23 +68,23 @@ enum ToolProblem {
     #[error("the inputSchema of '{name}' is not an object")]
     InputSchema { name: String },
     #[error("'{name}' was listed twice")]
-    Twice { name: String },
+    Duplicate { name: String },
 }
 
 /// A tool and its display metadata, if it has any.
-type Found = (ToolDefinition, Option<ToolFace>);
+type ParsedTool = (ToolDefinition, Option<ToolDisplayMetadata>);
 
 /// A parsed page, without borrows from the message.
-struct Entries {
-    tools: Vec<Result<Found, ToolProblem>>,
+struct ParsedPage {
+    tools: Vec<Result<ParsedTool, ToolProblem>>,
     next_cursor: Option<String>,
     bytes: usize,
 }
 
 /// Requests all tools of the server. The caller limits the time.
-pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, StartError> {
+pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<ToolListing, StartError> {
     let limits = *peer.limits();
-    let mut listing = Listing::new(limits);
+    let mut listing = ListingProgress::new(limits);
     let mut cursor: Option<String> = None;
     loop {
         let request = Request::ListTools { cursor: cursor.as_deref() };
@@ -94,33 +94,33 @@ pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, Sta
             .map_err(|source: RequestError| StartError::Request { method, source })?
             .map_err(|source| StartError::InvalidAnswer { method, source })?;
         match listing.add(page) {
-            Next::Page(next) => cursor = Some(next),
-            Next::Done => break,
-            Next::Stop(limit) => {
+            NextStep::Page(next) => cursor = Some(next),
+            NextStep::Done => break,
+            NextStep::Stop(limit) => {
                 let cut = ListingCut { kept: listing.tools.len(), limit };
-                warn!(%server, "the list of tools was cut: {cut}");
+                warn!(%server, "onecall cuts the server's list of tools: {cut}");
                 listing.cut = Some(cut);
                 break;
             }
         }
     }
     for problem in &listing.problems {
-        warn!(%server, "a tool was left out: {problem}");
+        warn!(%server, "onecall leaves out a tool of the server: {problem}");
     }
     if listing.left_out > listing.problems.len() {
-        warn!(%server, "{} broken tools were left out in all", listing.left_out);
+        warn!(%server, "onecall leaves out {} broken tools of the server in all", listing.left_out);
     }
-    let Listing { mut tools, faces, cut, .. } = listing;
+    let ListingProgress { mut tools, display_metadata, cut, .. } = listing;
     tools.shrink_to_fit();
-    Ok(Listed { tools, faces, cut })
+    Ok(ToolListing { tools, display_metadata, cut })
 }
 
 /// The state of a listing in progress.
 #[derive(Default)]
-struct Listing {
+struct ListingProgress {
     limits: ServerLimits,
     tools: Vec<ToolDefinition>,
-    faces: Faces,
+    display_metadata: DisplayMetadataByTool,
     names: HashSet<ToolName>,
     cursors: HashSet<String>,
     pages: usize,
@@ -131,50 +131,51 @@ struct Listing {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+enum NextStep {
     Page(String),
     Done,
     Stop(ListingLimit),
 }
 
-impl Listing {
+impl ListingProgress {
     fn new(limits: ServerLimits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    fn add(&mut self, page: Entries) -> Next {
+    fn add(&mut self, page: ParsedPage) -> NextStep {
         self.pages += 1;
         self.bytes = self.bytes.saturating_add(page.bytes);
         for tool in page.tools {
             match tool {
                 Ok(_) if self.tools.len() == self.limits.max_tools => {
-                    return Next::Stop(ListingLimit::Tools(self.limits.max_tools));
+                    return NextStep::Stop(ListingLimit::Tools(self.limits.max_tools));
                 }
-                Ok((tool, face)) if self.names.insert(tool.tool.clone()) => {
-                    self.faces.extend(face.map(|face| (tool.tool.clone(), face)));
+                Ok((tool, metadata)) if self.names.insert(tool.tool.clone()) => {
+                    self.display_metadata
+                        .extend(metadata.map(|metadata| (tool.tool.clone(), metadata)));
                     self.tools.push(tool);
                 }
                 Ok((tool, _)) => {
-                    let name = plain(tool.tool.as_str(), MAX_SHOWN);
-                    self.leave_out(ToolProblem::Twice { name });
+                    let name = one_line(tool.tool.as_str(), MAX_SHOWN);
+                    self.leave_out(ToolProblem::Duplicate { name });
                 }
                 Err(problem) => self.leave_out(problem),
             }
         }
         // Some servers mark the last page with an empty cursor.
         let Some(cursor) = page.next_cursor.filter(|cursor| !cursor.is_empty()) else {
-            return Next::Done;
+            return NextStep::Done;
         };
         if !self.cursors.insert(cursor.clone()) {
-            return Next::Stop(ListingLimit::Circle);
+            return NextStep::Stop(ListingLimit::RepeatedCursor);
         }
         if self.pages >= self.limits.max_pages {
-            return Next::Stop(ListingLimit::Pages(self.limits.max_pages));
+            return NextStep::Stop(ListingLimit::Pages(self.limits.max_pages));
         }
         if self.bytes >= MAX_BYTES {
-            return Next::Stop(ListingLimit::Bytes(MAX_BYTES));
+            return NextStep::Stop(ListingLimit::Bytes(MAX_BYTES));
         }
-        Next::Page(cursor)
+        NextStep::Page(cursor)
     }
 
     fn leave_out(&mut self, problem: ToolProblem) {
@@ -185,13 +186,13 @@ impl Listing {
     }
 }
 
-fn read_page(result: &RawValue, limits: &ServerLimits) -> Result<Entries, AnswerError> {
+fn read_page(result: &RawValue, limits: &ServerLimits) -> Result<ParsedPage, AnswerError> {
     let page: Page<'_> = AnswerError::read_object(result)?;
-    Ok(Entries {
+    Ok(ParsedPage {
         tools: page
             .tools
             .into_iter()
-            .map(|raw| Ok((read_tool(raw, limits)?, ToolFace::read(raw))))
+            .map(|raw| Ok((read_tool(raw, limits)?, ToolDisplayMetadata::read(raw))))
             .collect(),
         next_cursor: page.next_cursor,
         bytes: result.get().len(),
@@ -199,14 +200,14 @@ fn read_page(result: &RawValue, limits: &ServerLimits) -> Result<Entries, Answer
 }
 
 fn read_tool(raw: &RawValue, limits: &ServerLimits) -> Result<ToolDefinition, ToolProblem> {
-    let shown = || plain(raw.get(), MAX_SHOWN);
-    let entry: Entry = AnswerError::read_object(raw)
+    let shown = || one_line(raw.get(), MAX_SHOWN);
+    let entry: ListedTool = AnswerError::read_object(raw)
         .map_err(|source| ToolProblem::Unreadable { source, shown: shown() })?;
     if entry.name.is_empty() || entry.name.len() > MAX_NAME_BYTES {
         return Err(ToolProblem::Name { shown: shown() });
     }
     if !entry.input_schema.get().starts_with('{') {
-        return Err(ToolProblem::InputSchema { name: plain(&entry.name, MAX_SHOWN) });
+        return Err(ToolProblem::InputSchema { name: one_line(&entry.name, MAX_SHOWN) });
     }
     let mut annotations: ToolAnnotations = entry
         .annotations
@@ -239,24 +240,24 @@ fn text(value: Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn page(json: &str) -> Entries {
+    fn page(json: &str) -> ParsedPage {
         read_page(&RawValue::from_string(json.to_owned()).unwrap(), &ServerLimits::default())
             .unwrap()
     }
 
-    fn names(listing: &Listing) -> Vec<&str> {
+    fn names(listing: &ListingProgress) -> Vec<&str> {
         listing.tools.iter().map(|tool| tool.tool.as_str()).collect()
     }
 
     #[test]
     fn a_tool_is_read_with_all_it_says() {
-        let mut listing = Listing::default();
+        let mut listing = ListingProgress::default();
         let next = listing.add(page(
             r#"{"tools":[{"name":"a-b","title":"A","description":"d","inputSchema":{"type":"object",
                 "properties":{"z":{},"a":{}}},"outputSchema":{"type":"object"},
                 "annotations":{"readOnlyHint":true},"_meta":{}}]}"#,
         ));
-        assert_eq!(next, Next::Done);
+        assert_eq!(next, NextStep::Done);
         let [tool] = &*listing.tools else { panic!("one tool") };
         assert_eq!(tool.tool.as_str(), "a-b");
         assert_eq!(tool.description.as_deref(), Some("d"));
@@ -275,7 +276,7 @@ mod tests {
     #[test]
     fn a_broken_tool_costs_only_itself() {
         let deep = format!("{}{}", "[".repeat(1_000), "]".repeat(1_000));
-        let mut listing = Listing::default();
+        let mut listing = ListingProgress::default();
         listing.add(page(&format!(
             r#"{{"tools":[
                 {{"name":"first","inputSchema":{{}}}},
@@ -293,23 +294,23 @@ mod tests {
 
     #[test]
     fn pages_follow_each_other_until_a_cursor_repeats() {
-        let mut listing = Listing::default();
+        let mut listing = ListingProgress::default();
         let one = r#"{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"x"}"#;
         let two = r#"{"tools":[{"name":"b","inputSchema":{}}],"nextCursor":"x"}"#;
-        assert_eq!(listing.add(page(one)), Next::Page("x".to_owned()));
-        assert_eq!(listing.add(page(two)), Next::Stop(ListingLimit::Circle));
+        assert_eq!(listing.add(page(one)), NextStep::Page("x".to_owned()));
+        assert_eq!(listing.add(page(two)), NextStep::Stop(ListingLimit::RepeatedCursor));
         assert_eq!(names(&listing), ["a", "b"]);
-        assert_eq!(listing.add(page(r#"{"tools":[],"nextCursor":""}"#)), Next::Done);
+        assert_eq!(listing.add(page(r#"{"tools":[],"nextCursor":""}"#)), NextStep::Done);
     }
 
     #[test]
     fn endless_pages_end() {
-        let mut listing = Listing::default();
+        let mut listing = ListingProgress::default();
         let mut pages = 0;
         loop {
             pages += 1;
             let next = listing.add(page(&format!(r#"{{"tools":[],"nextCursor":"{pages}"}}"#)));
-            if let Next::Stop(why) = next {
+            if let NextStep::Stop(why) = next {
                 let most = ServerLimits::default().max_pages;
                 assert_eq!((pages, why), (most, ListingLimit::Pages(most)));
                 break;

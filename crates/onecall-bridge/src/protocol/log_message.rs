@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use onecall_core::ServerName;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tracing::info;
@@ -32,9 +32,9 @@ pub(crate) fn log(server: &ServerName, params: &RawValue) {
     let Ok(LogMessage { level, logger, data }) = serde_json::from_str(params.get()) else { return };
     // Most servers send a string, which is logged without quotes.
     let text: Option<String> = serde_json::from_str(data.get()).ok();
-    let text = plain(text.as_deref().unwrap_or(data.get()).trim_end(), MAX_MESSAGE);
-    let severity = plain(&level, MAX_SEVERITY);
-    let logger = logger.map(|logger| plain(&logger, MAX_LOGGER));
+    let text = one_line(text.as_deref().unwrap_or(data.get()).trim_end(), MAX_MESSAGE);
+    let severity = one_line(&level, MAX_SEVERITY);
+    let logger = logger.map(|logger| one_line(&logger, MAX_LOGGER));
     let logger = logger.filter(|logger| !logger.is_empty());
     let prefix = logger.map(|logger| format!("{logger}: ")).unwrap_or_default();
     info!(target: SERVER_LOG_TARGET, %server, severity, "{prefix}{text}");

@@ -3,25 +3,25 @@
 //! transport. A server is not trusted: each message is read within limits, and a malformed one
 //! fails at most the request it belongs to.
 
-pub(crate) mod audience;
+pub(crate) mod gateway_clients;
 
 pub(crate) mod definition;
-pub(crate) mod face;
+pub(crate) mod display_metadata;
 pub(crate) mod handshake;
+pub(crate) mod header_parameters;
 #[cfg(test)]
 mod hostile_answers;
 pub(crate) mod incoming;
 pub(crate) mod input;
 pub(crate) mod listing;
 pub(crate) mod log_message;
-pub(crate) mod offering;
-pub(crate) mod parameters;
 pub(crate) mod peer;
 pub(crate) mod progress;
 pub(crate) mod question;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod request_origin;
+pub(crate) mod resources;
 pub(crate) mod result;
 
 pub(crate) mod subscription;

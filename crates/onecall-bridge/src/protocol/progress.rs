@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use serde::Deserialize;
 use serde_json::Number;
 use serde_json::value::RawValue;
@@ -18,12 +18,12 @@ struct Progress<'a> {
     progress: Option<Number>,
     total: Option<Number>,
     #[serde(borrow)]
-    message: Option<Message<'a>>,
+    message: Option<ProgressText<'a>>,
 }
 
 /// A wrapper that lets serde borrow the text; a bare `Cow` inside an `Option` is always copied.
 #[derive(Deserialize)]
-struct Message<'a>(#[serde(borrow)] Cow<'a, str>);
+struct ProgressText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The request that a progress notification is about, and its text for people to read. The progress
 /// token of a request is its id.
@@ -33,7 +33,9 @@ pub(crate) fn report(params: &RawValue) -> Option<(u64, String)> {
         serde_json::from_str(json.starts_with('{').then_some(json)?).ok()?;
     let id = progress.progress_token.get().parse().ok()?;
     let text = match (progress.message, progress.progress, progress.total) {
-        (Some(Message(message)), ..) if !message.trim().is_empty() => plain(&message, MAX_REPORT),
+        (Some(ProgressText(message)), ..) if !message.trim().is_empty() => {
+            one_line(&message, MAX_REPORT)
+        }
         (_, Some(progress), Some(total)) => format!("{progress} of {total}"),
         (_, Some(progress), None) => progress.to_string(),
         _ => return None,
@@ -45,18 +47,21 @@ pub(crate) fn report(params: &RawValue) -> Option<(u64, String)> {
 mod tests {
     use super::*;
 
-    fn told(params: &str) -> Option<(u64, String)> {
+    fn reported(params: &str) -> Option<(u64, String)> {
         report(&RawValue::from_string(params.to_owned()).unwrap())
     }
 
     #[test]
     fn a_report_is_short_and_safe() {
         let say = |text: &str| Some((7, text.to_owned()));
-        assert_eq!(told(r#"{"progressToken":7,"progress":1,"message":"a\u001b[31mb"}"#), say("ab"));
-        assert_eq!(told(r#"{"progressToken":7,"progress":1,"total":3}"#), say("1 of 3"));
-        assert_eq!(told(r#"{"progressToken":7,"progress":0.5,"message":" "}"#), say("0.5"));
+        assert_eq!(
+            reported(r#"{"progressToken":7,"progress":1,"message":"a\u001b[31mb"}"#),
+            say("ab")
+        );
+        assert_eq!(reported(r#"{"progressToken":7,"progress":1,"total":3}"#), say("1 of 3"));
+        assert_eq!(reported(r#"{"progressToken":7,"progress":0.5,"message":" "}"#), say("0.5"));
         for nonsense in [r#"{"progressToken":"7x","progress":1}"#, r#"{"progress":1}"#, "[7,1]"] {
-            assert_eq!(told(nonsense), None);
+            assert_eq!(reported(nonsense), None);
         }
     }
 }

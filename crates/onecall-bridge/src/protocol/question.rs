@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_catalog::clean_schema;
-use onecall_core::text::{plain, visible};
-use onecall_core::{Caller, Question, Refusal, ServerName, Subject};
+use onecall_core::text::{one_line, visible};
+use onecall_core::{Caller, ServerName, ServerQuestion, ServerQuestionError, ServerQuestionKind};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::error::METHOD_NOT_FOUND;
-use crate::protocol::audience::Audience;
+use crate::protocol::gateway_clients::GatewayClients;
 use crate::protocol::request;
 
 /// How many questions of one server may be open at the same time.
@@ -34,9 +34,9 @@ const NOT_ANSWERED: i64 = -32000;
 const INVALID_PARAMS: i64 = -32602;
 
 /// A request of a server together with the client that is to answer it.
-pub(crate) struct Asked {
+pub(crate) struct PendingQuestion {
     pub id: Box<RawValue>,
-    pub question: Question,
+    pub question: ServerQuestion,
     pub addressee: Addressee,
 }
 
@@ -48,45 +48,47 @@ pub(crate) enum Addressee {
     OnlyClient,
 }
 
-pub(crate) enum Event {
-    Asked(Asked),
+pub(crate) enum QuestionEvent {
+    Asked(PendingQuestion),
     /// The server cancelled its request.
-    Withdrawn {
+    Cancelled {
         id: Box<RawValue>,
     },
 }
 
 /// The channel from a peer to the task that has questions answered.
-pub(crate) fn channel() -> (mpsc::Sender<Event>, mpsc::Receiver<Event>) {
+pub(crate) fn channel() -> (mpsc::Sender<QuestionEvent>, mpsc::Receiver<QuestionEvent>) {
     mpsc::channel(MAX_OPEN)
 }
 
 /// Checks a request of a server and makes its text safe to show.
-pub(crate) fn read(
+pub(crate) fn parse(
     server: &ServerName,
-    subject: Subject,
+    subject: ServerQuestionKind,
     params: Option<&RawValue>,
-) -> Result<Question, Refusal> {
+) -> Result<ServerQuestion, ServerQuestionError> {
     let json = params.map_or("{}", RawValue::get);
     if !json.starts_with('{') || json.len() > MAX_BYTES {
-        let message = "the parameters are no object, or too large to be passed on".to_owned();
-        return Err(Refusal::Refused { code: INVALID_PARAMS, message });
+        let message =
+            "the parameters are not an object, or are too large to be passed on".to_owned();
+        return Err(ServerQuestionError::Refused { code: INVALID_PARAMS, message });
     }
     let params = match subject {
-        Subject::Elicitation => signed(server, json),
-        Subject::Sampling => readable_sampling(json),
-        Subject::Roots => RawValue::from_string(json.to_owned()),
+        ServerQuestionKind::Elicitation => with_server_name(server, json),
+        ServerQuestionKind::Sampling => readable_sampling(json),
+        ServerQuestionKind::Roots => RawValue::from_string(json.to_owned()),
     };
-    let invalid = |_| Refusal::Refused { code: INVALID_PARAMS, message: "no JSON".to_owned() };
-    Ok(Question { server: server.clone(), subject, params: params.map_err(invalid)? })
+    let invalid =
+        |_| ServerQuestionError::Refused { code: INVALID_PARAMS, message: "not JSON".to_owned() };
+    Ok(ServerQuestion { server: server.clone(), kind: subject, params: params.map_err(invalid)? })
 }
 
 /// Adds the name of the server to the message that a person will read.
-fn signed(server: &ServerName, json: &str) -> serde_json::Result<Box<RawValue>> {
+fn with_server_name(server: &ServerName, json: &str) -> serde_json::Result<Box<RawValue>> {
     let mut params: serde_json::Map<String, Value> = serde_json::from_str(json)?;
     let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
     let lines: Vec<String> =
-        message.lines().take(MAX_LINES).map(|line| plain(line, MAX_LINE)).collect();
+        message.lines().take(MAX_LINES).map(|line| one_line(line, MAX_LINE)).collect();
     let message = format!("The MCP server '{server}' asks: {}", lines.join("\n"));
     params.insert("message".to_owned(), message.into());
     if let Some(schema) = params.get_mut("requestedSchema") {
@@ -99,21 +101,21 @@ fn signed(server: &ServerName, json: &str) -> serde_json::Result<Box<RawValue>> 
 fn readable_sampling(json: &str) -> serde_json::Result<Box<RawValue>> {
     let mut params: serde_json::Map<String, Value> = serde_json::from_str(json)?;
     if let Some(prompt) = params.get_mut("systemPrompt") {
-        show(prompt);
+        make_visible(prompt);
     }
     let messages = params.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten();
     for content in messages.filter_map(|message| message.get_mut("content")) {
         match content {
             Value::Array(blocks) => {
-                blocks.iter_mut().filter_map(|it| it.get_mut("text")).for_each(show)
+                blocks.iter_mut().filter_map(|it| it.get_mut("text")).for_each(make_visible)
             }
-            block => block.get_mut("text").into_iter().for_each(show),
+            block => block.get_mut("text").into_iter().for_each(make_visible),
         }
     }
     to_raw_value(&params)
 }
 
-fn show(value: &mut Value) {
+fn make_visible(value: &mut Value) {
     if let Value::String(text) = value {
         *text = visible(text).into_owned();
     }
@@ -122,8 +124,8 @@ fn show(value: &mut Value) {
 /// Has questions answered, and sends the answers with `reply`. Never returns. A question that takes
 /// longer than `limit` is given up.
 pub(crate) async fn answer_forever<T>(
-    mut events: mpsc::Receiver<Event>,
-    audience: Audience,
+    mut events: mpsc::Receiver<QuestionEvent>,
+    clients: GatewayClients,
     limit: Option<Duration>,
     reply: impl Fn(Vec<u8>),
 ) -> T {
@@ -132,12 +134,12 @@ pub(crate) async fn answer_forever<T>(
     loop {
         tokio::select! {
             event = events.recv(), if open.len() < MAX_OPEN => match event {
-                Some(Event::Asked(asked)) => {
+                Some(QuestionEvent::Asked(asked)) => {
                     let id = asked.id.get().to_owned();
-                    let answering = open.spawn(answer(asked, audience.clone(), limit));
+                    let answering = open.spawn(answer(asked, clients.clone(), limit));
                     by_id.insert(id, answering);
                 }
-                Some(Event::Withdrawn { id }) => {
+                Some(QuestionEvent::Cancelled { id }) => {
                     if let Some(answering) = by_id.remove(id.get()) {
                         answering.abort();
                     }
@@ -155,80 +157,91 @@ pub(crate) async fn answer_forever<T>(
     }
 }
 
-async fn answer(asked: Asked, audience: Audience, limit: Option<Duration>) -> (String, Vec<u8>) {
-    let Asked { id, question, addressee } = asked;
-    let subject = question.subject;
+async fn answer(
+    asked: PendingQuestion,
+    clients: GatewayClients,
+    limit: Option<Duration>,
+) -> (String, Vec<u8>) {
+    let PendingQuestion { id, question, addressee } = asked;
+    let subject = question.kind;
     let answered = async {
         let caller = match addressee {
             Addressee::Caller(caller) => caller,
-            Addressee::OnlyClient => audience.only_client().await.ok_or(NOBODY)?,
+            Addressee::OnlyClient => clients.only_client().await.ok_or(NO_CLIENT)?,
         };
-        put(caller.as_ref(), question).await
+        ask_client(caller.as_ref(), question).await
     };
     let answered = match limit {
-        Some(limit) => timeout(limit, answered).await.unwrap_or(Err(Refusal::TimedOut)),
+        Some(limit) => timeout(limit, answered).await.unwrap_or(Err(ServerQuestionError::TimedOut)),
         // The client channel ends the wait at the latest when the program ends.
         None => answered.await,
     };
-    let line = line(&id, subject, answered);
+    let line = response_line(&id, subject, answered);
     (id.get().to_owned(), line)
 }
 
 /// The refusal for a question whose client cannot be determined.
-pub(crate) const NOBODY: Refusal =
-    Refusal::Nobody("there is no client that this could be meant for");
+pub(crate) const NO_CLIENT: ServerQuestionError =
+    ServerQuestionError::Unanswerable("onecall cannot tell which client this question is for");
 
 /// The refusal for a server with too many open questions.
-pub(crate) const TOO_MANY: Refusal =
-    Refusal::Nobody("too many questions of this server are still open");
+pub(crate) const TOO_MANY_QUESTIONS: ServerQuestionError =
+    ServerQuestionError::Unanswerable("too many questions of this server are still open");
 
 /// The id of the request that a server cancels.
-pub(crate) fn withdrawn(params: &RawValue) -> Option<Box<RawValue>> {
+pub(crate) fn cancelled_id(params: &RawValue) -> Option<Box<RawValue>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Withdrawn<'a> {
+    struct CancelledParams<'a> {
         #[serde(borrow)]
         request_id: &'a RawValue,
     }
     let json = params.get();
-    let withdrawn: Withdrawn<'_> =
+    let cancelled: CancelledParams<'_> =
         serde_json::from_str(json.starts_with('{').then_some(json)?).ok()?;
-    Some(withdrawn.request_id.to_owned())
+    Some(cancelled.request_id.to_owned())
 }
 
 /// Sends a question to a client, if the client supports it.
-pub(crate) async fn put(caller: &Caller, question: Question) -> Result<Box<RawValue>, Refusal> {
-    if !caller.abilities.permit(question.subject, &question.params) {
-        return Err(Refusal::Unsupported(question.subject.method()));
+pub(crate) async fn ask_client(
+    caller: &Caller,
+    question: ServerQuestion,
+) -> Result<Box<RawValue>, ServerQuestionError> {
+    if !caller.capabilities.permit(question.kind, &question.params) {
+        return Err(ServerQuestionError::Unsupported(question.kind.method()));
     }
     caller.ask(question).await
 }
 
 /// The result that the protocol defines for a missing answer, where there is one.
-pub(crate) fn instead(subject: Subject, refusal: &Refusal) -> Option<Box<RawValue>> {
-    let is_silent = matches!(refusal, Refusal::Nobody(_) | Refusal::TimedOut);
-    (subject == Subject::Elicitation && is_silent)
+pub(crate) fn fallback_result(
+    subject: ServerQuestionKind,
+    refusal: &ServerQuestionError,
+) -> Option<Box<RawValue>> {
+    let is_silent =
+        matches!(refusal, ServerQuestionError::Unanswerable(_) | ServerQuestionError::TimedOut);
+    (subject == ServerQuestionKind::Elicitation && is_silent)
         .then(|| to_raw_value(&json!({ "action": "cancel" })).ok())
         .flatten()
 }
 
 /// The response to request `id` of the server, as a line.
-pub(crate) fn line(
+pub(crate) fn response_line(
     id: &RawValue,
-    subject: Subject,
-    answered: Result<Box<RawValue>, Refusal>,
+    subject: ServerQuestionKind,
+    answered: Result<Box<RawValue>, ServerQuestionError>,
 ) -> Vec<u8> {
     let refusal = match answered {
         Ok(result) => return request::answer(id, &result),
         Err(refusal) => refusal,
     };
-    if let Some(result) = instead(subject, &refusal) {
+    if let Some(result) = fallback_result(subject, &refusal) {
         return request::answer(id, &result);
     }
     let code = match &refusal {
-        Refusal::Unsupported(_) => METHOD_NOT_FOUND,
-        Refusal::Refused { code, .. } => *code,
-        Refusal::Nobody(_) | Refusal::TimedOut => NOT_ANSWERED,
+        ServerQuestionError::Unsupported(_) => METHOD_NOT_FOUND,
+        ServerQuestionError::Refused { code, .. } => *code,
+        ServerQuestionError::Unanswerable(_) | ServerQuestionError::TimedOut => NOT_ANSWERED,
     };
     request::error(id, code, &refusal.to_string())
 }
@@ -236,23 +249,23 @@ pub(crate) fn line(
 #[cfg(test)]
 mod tests {
     use onecall_core::lines::Line;
-    use onecall_core::{Abilities, CallableName, ClientId, ToolName};
+    use onecall_core::{CallableName, CallerCapabilities, ClientId, ToolName};
     use tokio::sync::mpsc::UnboundedSender;
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
+    use crate::connection_options::ConnectionOptions;
     use crate::error::SendError;
-    use crate::protocol::peer::{Outgoing, Outlet, Peer};
+    use crate::protocol::peer::{MessageSender, Outgoing, Peer};
     use crate::protocol::request::Request;
     use crate::protocol::request_origin::RequestOrigin;
-    use crate::setting::Setting;
 
     /// A client that answers with its own number.
     fn client(id: u64) -> Caller {
         Caller {
-            abilities: Abilities::all(),
+            capabilities: CallerCapabilities::all(),
             questions: Arc::new(move |_| {
-                Box::pin(std::future::ready(to_raw_value(&id).map_err(|_| NOBODY)))
+                Box::pin(std::future::ready(to_raw_value(&id).map_err(|_| NO_CLIENT)))
             }),
             ..Caller::silent(ClientId(id))
         }
@@ -260,7 +273,7 @@ mod tests {
 
     struct Sent(UnboundedSender<String>);
 
-    impl Outlet for Sent {
+    impl MessageSender for Sent {
         fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
             let line = String::from_utf8_lossy(&message.line).trim().to_owned();
             self.0.send(line).map_err(|_| SendError::Closed)
@@ -271,9 +284,9 @@ mod tests {
     /// under way, the first with the id 1 and so on.
     async fn answered(clients: &[u64], during: Option<u64>) -> String {
         let (sender, mut sent) = unbounded_channel();
-        let setting = Setting::default();
-        setting.audience.expect_several();
-        let peer = Peer::new(ServerName::new("server"), setting, Sent(sender));
+        let options = ConnectionOptions::default();
+        options.clients.expect_several();
+        let peer = Peer::new(ServerName::new("server"), options, Sent(sender));
         let (tool, arguments) = (ToolName::new("t"), to_raw_value(&json!({})).unwrap());
         let origins: Vec<RequestOrigin> = clients
             .iter()
@@ -287,7 +300,7 @@ mod tests {
                 let request = Request::CallTool {
                     tool: &tool,
                     arguments: &arguments,
-                    mirrored: &[],
+                    header_arguments: &[],
                     origin: Some(&origin),
                     input: None,
                 };

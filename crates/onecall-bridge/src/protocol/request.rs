@@ -7,7 +7,7 @@ use onecall_core::{ListKind, ToolName, TraceContext};
 use serde_json::value::RawValue;
 
 use crate::error::METHOD_NOT_FOUND;
-use crate::protocol::input::Input;
+use crate::protocol::input::InputAnswers;
 use crate::protocol::request_origin::RequestOrigin;
 
 /// The protocol revision that the handshake requests; a server may answer with an older one.
@@ -22,15 +22,15 @@ const CLIENT_INFO: &str =
 
 /// Whether a protocol revision has a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Era {
+pub(crate) enum ProtocolMode {
     /// The client information is sent once, in the handshake.
     Handshake,
     /// The client information is sent with every request.
     Stateless,
 }
 
-impl Era {
-    /// The era of a protocol revision. Revisions are dates and compare as text.
+impl ProtocolMode {
+    /// The mode of a protocol revision. Revisions are dates and compare as text.
     pub fn of(version: &str) -> Self {
         if version >= STATELESS_VERSION { Self::Stateless } else { Self::Handshake }
     }
@@ -51,10 +51,10 @@ pub(crate) enum Request<'a> {
         tool: &'a ToolName,
         arguments: &'a RawValue,
         /// Arguments that are repeated in headers, for transports that have headers.
-        mirrored: &'a [Mirrored],
+        header_arguments: &'a [HeaderArgument],
         origin: Option<&'a RequestOrigin>,
         /// The answers to the server's questions, if the call is repeated with them.
-        input: Option<&'a Input>,
+        input: Option<&'a InputAnswers>,
     },
     /// Requests one page of resources, resource templates or prompts.
     List {
@@ -78,7 +78,7 @@ pub(crate) enum Request<'a> {
 /// An argument that is repeated in a header, so that proxies can read it without parsing the
 /// request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mirrored {
+pub(crate) struct HeaderArgument {
     pub header: String,
     pub value: String,
 }
@@ -105,17 +105,22 @@ impl Request<'_> {
     }
 
     /// The request as a line, including its newline.
-    pub fn line(&self, id: u64, era: Era) -> Vec<u8> {
-        self.line_within(id, era, None)
+    pub fn line(&self, id: u64, mode: ProtocolMode) -> Vec<u8> {
+        self.line_with_trace(id, mode, None)
     }
 
     /// The request as a line with its trace context, including its newline.
-    pub fn line_within(&self, id: u64, era: Era, trace: Option<&TraceContext>) -> Vec<u8> {
-        let room = match self {
+    pub fn line_with_trace(
+        &self,
+        id: u64,
+        mode: ProtocolMode,
+        trace: Option<&TraceContext>,
+    ) -> Vec<u8> {
+        let capacity = match self {
             Self::CallTool { arguments, .. } => arguments.get().len(),
             _ => 0,
         };
-        let mut line = Line::new(room + 160);
+        let mut line = LineWriter::new(capacity + 160);
         line.raw(r#"{"jsonrpc":"2.0","id":"#).number(id);
         line.raw(r#","method":""#).raw(self.method()).raw(r#"","params":{"#);
         match self {
@@ -147,7 +152,7 @@ impl Request<'_> {
                 line.input(*input);
             }
         }
-        self.meta(&mut line, id, era, trace);
+        self.meta(&mut line, id, mode, trace);
         line.raw("}}").end()
     }
 
@@ -163,10 +168,16 @@ impl Request<'_> {
     }
 
     /// Writes the `_meta` member, if the request needs one.
-    fn meta(&self, line: &mut Line, id: u64, era: Era, trace: Option<&TraceContext>) {
+    fn meta(
+        &self,
+        line: &mut LineWriter,
+        id: u64,
+        mode: ProtocolMode,
+        trace: Option<&TraceContext>,
+    ) {
         let origin = self.origin();
         let wants_progress = origin.is_some_and(|origin| origin.caller.progress.is_some());
-        if era == Era::Handshake && !wants_progress && trace.is_none() {
+        if mode == ProtocolMode::Handshake && !wants_progress && trace.is_none() {
             return;
         }
         line.raw(if line.0.ends_with(b"{") { r#""_meta":{"# } else { r#","_meta":{"# });
@@ -175,16 +186,16 @@ impl Request<'_> {
         }
         if let Some(trace) = trace {
             line.raw(if wants_progress { "," } else { "" });
-            line.raw(r#""traceparent":"#).text(trace.parent());
-            if let Some(state) = trace.state() {
+            line.raw(r#""traceparent":"#).text(trace.traceparent());
+            if let Some(state) = trace.tracestate() {
                 line.raw(r#","tracestate":"#).text(state);
             }
         }
-        if era == Era::Stateless {
+        if mode == ProtocolMode::Stateless {
             line.raw(if wants_progress || trace.is_some() { "," } else { "" });
             line.raw(r#""io.modelcontextprotocol/protocolVersion":"#).text(STATELESS_VERSION);
             let abilities =
-                origin.map(|origin| origin.caller.abilities.clone()).unwrap_or_default();
+                origin.map(|origin| origin.caller.capabilities.clone()).unwrap_or_default();
             line.raw(r#","io.modelcontextprotocol/clientCapabilities":"#).raw(&abilities.to_json());
             line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO);
         }
@@ -194,31 +205,31 @@ impl Request<'_> {
 
 /// The notification that ends the handshake.
 pub(crate) fn initialized() -> Vec<u8> {
-    Line::new(64).raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).end()
+    LineWriter::new(64).raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).end()
 }
 
 /// The notification that request `id` is cancelled.
 pub(crate) fn cancelled(id: u64, reason: &str) -> Vec<u8> {
-    let mut line = Line::new(160);
+    let mut line = LineWriter::new(160);
     line.raw(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
     line.number(id).raw(r#","reason":"#).text(reason).raw("}}").end()
 }
 
 /// The answer to a ping of the server with this `id`.
 pub(crate) fn pong(id: &RawValue) -> Vec<u8> {
-    let mut line = Line::new(64);
+    let mut line = LineWriter::new(64);
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":{}}"#).end()
 }
 
 /// The successful answer to a request of the server.
 pub(crate) fn answer(id: &RawValue, result: &RawValue) -> Vec<u8> {
-    let mut line = Line::new(64 + result.get().len());
+    let mut line = LineWriter::new(64 + result.get().len());
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":"#).json(result).raw("}").end()
 }
 
 /// The error response to a request of the server.
 pub(crate) fn error(id: &RawValue, code: i64, message: &str) -> Vec<u8> {
-    let mut line = Line::new(192);
+    let mut line = LineWriter::new(192);
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id);
     line.raw(r#","error":{"code":"#).raw(&code.to_string());
     line.raw(r#","message":"#).text(message).raw("}}").end()
@@ -226,7 +237,9 @@ pub(crate) fn error(id: &RawValue, code: i64, message: &str) -> Vec<u8> {
 
 /// The notification that the client's list of root folders has changed.
 pub(crate) fn roots_changed() -> Vec<u8> {
-    Line::new(80).raw(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).end()
+    LineWriter::new(80)
+        .raw(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#)
+        .end()
 }
 
 /// The error response for a method that is not supported.
@@ -235,11 +248,11 @@ pub(crate) fn refusal(id: &RawValue, method: &str) -> Vec<u8> {
 }
 
 /// A line being written. Appended text can never contain a line break.
-struct Line(Vec<u8>);
+struct LineWriter(Vec<u8>);
 
-impl Line {
-    fn new(room: usize) -> Self {
-        Self(Vec::with_capacity(room))
+impl LineWriter {
+    fn new(capacity: usize) -> Self {
+        Self(Vec::with_capacity(capacity))
     }
 
     /// Appends text that is already valid JSON.
@@ -276,8 +289,8 @@ impl Line {
     }
 
     /// Appends the answers that a repeated call carries.
-    fn input(&mut self, input: Option<&Input>) -> &mut Self {
-        let Some(Input { responses, state }) = input else { return self };
+    fn input(&mut self, input: Option<&InputAnswers>) -> &mut Self {
+        let Some(InputAnswers { responses, state }) = input else { return self };
         if let Some(responses) = responses {
             self.raw(r#","inputResponses":"#).json(responses);
         }
@@ -298,7 +311,7 @@ mod tests {
     use super::*;
 
     fn call<'a>(tool: &'a ToolName, arguments: &'a RawValue) -> Request<'a> {
-        Request::CallTool { tool, arguments, mirrored: &[], origin: None, input: None }
+        Request::CallTool { tool, arguments, header_arguments: &[], origin: None, input: None }
     }
 
     fn text(line: Vec<u8>) -> String {
@@ -312,7 +325,7 @@ mod tests {
         let tool = ToolName::new("say \"hi\"");
         let request = call(&tool, &arguments);
         assert_eq!(
-            text(request.line(7, Era::Handshake)),
+            text(request.line(7, ProtocolMode::Handshake)),
             concat!(
                 r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"say \"hi\"","#,
                 r#""arguments":{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}}}"#,
@@ -326,7 +339,7 @@ mod tests {
         let arguments = RawValue::from_string("{\r\n \"a\":\n 1}".to_owned()).unwrap();
         let tool = ToolName::new("a\nb");
         let request = call(&tool, &arguments);
-        let line = text(request.line(1, Era::Handshake));
+        let line = text(request.line(1, ProtocolMode::Handshake));
         assert_eq!(line.find(['\n', '\r']), Some(line.len() - 1));
         assert!(line.contains(r#""arguments":{   "a":  1}"#), "{line}");
     }
@@ -336,24 +349,28 @@ mod tests {
         let id = RawValue::from_string("\"x\"".to_owned()).unwrap();
         let trace = Some(TraceContext::new(1, 2, 1, Some("a=\"".to_owned())));
         for line in [
-            Request::Initialize { capabilities: "{}" }.line(1, Era::Handshake),
-            Request::Discover.line(1, Era::Stateless),
-            Request::Listen.line(1, Era::Stateless),
-            Request::ListTools { cursor: None }.line(2, Era::Handshake),
+            Request::Initialize { capabilities: "{}" }.line(1, ProtocolMode::Handshake),
+            Request::Discover.line(1, ProtocolMode::Stateless),
+            Request::Listen.line(1, ProtocolMode::Stateless),
+            Request::ListTools { cursor: None }.line(2, ProtocolMode::Handshake),
             Request::List { kind: ListKind::Prompts, cursor: Some("a"), origin: None }
-                .line(2, Era::Stateless),
-            Request::ReadResource { uri: "a://\"", origin: None }.line(2, Era::Stateless),
+                .line(2, ProtocolMode::Stateless),
+            Request::ReadResource { uri: "a://\"", origin: None }.line(2, ProtocolMode::Stateless),
             Request::GetPrompt { name: "p", arguments: Some(&id), origin: None }
-                .line(2, Era::Handshake),
-            Request::ListTools { cursor: Some("\"\n") }.line(3, Era::Stateless),
+                .line(2, ProtocolMode::Handshake),
+            Request::ListTools { cursor: Some("\"\n") }.line(3, ProtocolMode::Stateless),
             initialized(),
             cancelled(4, "it's \"late\""),
             pong(&id),
             answer(&id, &id),
             roots_changed(),
             refusal(&id, "roots/list\""),
-            Request::Discover.line_within(5, Era::Stateless, trace.as_ref()),
-            Request::ListTools { cursor: None }.line_within(6, Era::Handshake, trace.as_ref()),
+            Request::Discover.line_with_trace(5, ProtocolMode::Stateless, trace.as_ref()),
+            Request::ListTools { cursor: None }.line_with_trace(
+                6,
+                ProtocolMode::Handshake,
+                trace.as_ref(),
+            ),
         ] {
             serde_json::from_slice::<serde_json::Value>(&line).unwrap();
         }

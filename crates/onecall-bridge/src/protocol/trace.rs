@@ -12,20 +12,21 @@ use crate::error::RequestError;
 use crate::protocol::request::Request;
 
 /// The span of a request, while it is under way.
-pub(crate) struct Traced<'a> {
+pub(crate) struct RequestSpan<'a> {
     span: Span,
     context: Option<Cow<'a, TraceContext>>,
     ended: bool,
 }
 
-impl<'a> Traced<'a> {
+impl<'a> RequestSpan<'a> {
     /// Begins the span of a request that is made for a program. If spans are not recorded here, the
     /// trace context of the caller is passed on unchanged.
     pub fn begin(server: &ServerName, request: &'a Request<'a>, id: u64) -> Self {
         let span = span(server, request, id);
-        let kept = if span.is_disabled() { None } else { kept(&span).map(Cow::Owned) };
+        let recorded =
+            if span.is_disabled() { None } else { recorded_context(&span).map(Cow::Owned) };
         let passed_on = || request.origin()?.caller.trace.as_deref().map(Cow::Borrowed);
-        Self { context: kept.or_else(passed_on), span, ended: false }
+        Self { context: recorded.or_else(passed_on), span, ended: false }
     }
 
     /// The trace context to send to the server.
@@ -37,22 +38,22 @@ impl<'a> Traced<'a> {
     pub fn end(&mut self, error: Option<&RequestError>) {
         self.ended = true;
         if let Some(error) = error {
-            self.failed(kind(error));
+            self.record_error(kind(error));
             if let RequestError::Refused { code, .. } = error {
                 self.span.record("rpc.response.status_code", code.to_string());
             }
         }
     }
 
-    fn failed(&self, kind: &str) {
+    fn record_error(&self, kind: &str) {
         self.span.record("error.type", kind).record("otel.status_code", "ERROR");
     }
 }
 
-impl Drop for Traced<'_> {
+impl Drop for RequestSpan<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.failed("cancelled");
+            self.record_error("cancelled");
         }
     }
 }
@@ -85,14 +86,16 @@ fn span(server: &ServerName, request: &Request<'_>, id: u64) -> Span {
 }
 
 /// The trace context of a span, if the span is recorded.
-fn kept(span: &Span) -> Option<TraceContext> {
+fn recorded_context(span: &Span) -> Option<TraceContext> {
     let context = span.context();
     let span = context.span();
-    let place = span.span_context();
-    let state = Some(place.trace_state().header()).filter(|state| !state.is_empty());
-    let (trace, id) = (place.trace_id().to_bytes(), place.span_id().to_bytes());
+    let span_context = span.span_context();
+    let state = Some(span_context.trace_state().header()).filter(|state| !state.is_empty());
+    let (trace, id) = (span_context.trace_id().to_bytes(), span_context.span_id().to_bytes());
     let (trace, id) = (u128::from_be_bytes(trace), u64::from_be_bytes(id));
-    place.is_valid().then(|| TraceContext::new(trace, id, place.trace_flags().to_u8(), state))
+    span_context
+        .is_valid()
+        .then(|| TraceContext::new(trace, id, span_context.trace_flags().to_u8(), state))
 }
 
 fn kind(error: &RequestError) -> &'static str {
@@ -104,6 +107,6 @@ fn kind(error: &RequestError) -> &'static str {
         RequestError::NotJson { .. } => "not_json",
         RequestError::Http(_) => "http",
         RequestError::NotSent(_) => "not_sent",
-        RequestError::Closed { .. } | RequestError::NeverLeft { .. } => "closed",
+        RequestError::Closed { .. } | RequestError::ClosedBeforeSending { .. } => "closed",
     }
 }

@@ -10,7 +10,7 @@ use onecall_core::ServerName;
 
 use crate::Bridge;
 use crate::local;
-use crate::supervision::pins::{self, Quarantined};
+use crate::supervision::pins::{self, QuarantinedTool};
 use crate::supervision::server::StartProgress;
 
 /// The tools that a server listed, divided by its pins into permitted and quarantined ones.
@@ -19,7 +19,7 @@ pub struct AdmittedTools {
     /// The tools that programs may call.
     pub tools: Arc<Vec<ToolDefinition>>,
     /// The tools that programs may not call until the user accepts them.
-    pub quarantined: Arc<Vec<Quarantined>>,
+    pub quarantined: Arc<Vec<QuarantinedTool>>,
 }
 
 impl AdmittedTools {
@@ -29,7 +29,7 @@ impl AdmittedTools {
         let Some(file) = &server.pins else {
             return Self { tools: Arc::clone(listed), quarantined: Arc::default() };
         };
-        let (tools, quarantined) = pins::compare(&server.name, file, listed);
+        let (tools, quarantined) = pins::check_against_pins(&server.name, file, listed);
         Self { tools: Arc::new(tools), quarantined: Arc::new(quarantined) }
     }
 }
@@ -55,7 +55,7 @@ impl Bridge {
 
     /// The tools of all servers that have been tried so far, including those that failed.
     #[must_use]
-    pub fn tried(&self) -> HashMap<ServerName, AdmittedTools> {
+    pub fn tools_of_tried_servers(&self) -> HashMap<ServerName, AdmittedTools> {
         let fleet = self.fleet();
         let tried = fleet.servers().filter(|it| it.start_progress() == StartProgress::Ended);
         let tools = tried.map(|server| {
@@ -67,7 +67,10 @@ impl Bridge {
 
     /// Passes the configuration entry of each server that has listed its tools to `visit`, together
     /// with its last list.
-    pub fn each_listing(&self, mut visit: impl FnMut(&ServerConfig, &Arc<Vec<ToolDefinition>>)) {
+    pub fn for_each_listing(
+        &self,
+        mut visit: impl FnMut(&ServerConfig, &Arc<Vec<ToolDefinition>>),
+    ) {
         for server in self.fleet().servers() {
             if let Some(listed) = server.last_listing() {
                 visit(server.config(), &listed);

@@ -5,11 +5,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 /// The first delay; each further one is twice as long.
-const FIRST: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(60);
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+const MAX_DELAY: Duration = Duration::from_secs(60);
 
 /// After this uptime, a failure counts as the first one again.
-const HEALTHY: Duration = Duration::from_secs(30);
+const HEALTHY_UPTIME: Duration = Duration::from_secs(30);
 
 /// The delays between the starts of one server.
 pub(crate) struct Backoff {
@@ -18,16 +18,16 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     pub fn new() -> Self {
-        Self { next: FIRST }
+        Self { next: FIRST_DELAY }
     }
 
     /// The delay after a server that was up for this long.
-    pub fn pause_after(&mut self, up: Duration) -> Duration {
-        if up >= HEALTHY {
-            self.next = FIRST;
+    pub fn delay_after(&mut self, up: Duration) -> Duration {
+        if up >= HEALTHY_UPTIME {
+            self.next = FIRST_DELAY;
         }
         let pause = self.next;
-        self.next = (pause * 2).min(LONGEST);
+        self.next = (pause * 2).min(MAX_DELAY);
         jittered(pause)
     }
 }
@@ -51,7 +51,7 @@ mod tests {
     fn pauses_double_up_to_a_minute() {
         let mut backoff = Backoff::new();
         for seconds in [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0] {
-            let pause = backoff.pause_after(Duration::ZERO);
+            let pause = backoff.delay_after(Duration::ZERO);
             assert!(is_about(pause, seconds), "{pause:?} for {seconds}");
         }
     }
@@ -60,15 +60,15 @@ mod tests {
     fn a_server_that_was_healthy_starts_anew() {
         let mut backoff = Backoff::new();
         for _ in 0..5 {
-            backoff.pause_after(HEALTHY - Duration::from_millis(1));
+            backoff.delay_after(HEALTHY_UPTIME - Duration::from_millis(1));
         }
-        assert!(is_about(backoff.pause_after(HEALTHY), 0.5));
-        assert!(is_about(backoff.pause_after(Duration::ZERO), 1.0));
+        assert!(is_about(backoff.delay_after(HEALTHY_UPTIME), 0.5));
+        assert!(is_about(backoff.delay_after(Duration::ZERO), 1.0));
     }
 
     #[test]
     fn equal_pauses_differ() {
-        let pauses: Vec<Duration> = (0..20).map(|_| jittered(LONGEST)).collect();
+        let pauses: Vec<Duration> = (0..20).map(|_| jittered(MAX_DELAY)).collect();
         assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
     }
 }

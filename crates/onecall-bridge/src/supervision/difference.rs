@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use onecall_catalog::ToolDefinition;
+use onecall_catalog::{ToolDefinition, canonical_schema, canonical_schema_with_order};
 use onecall_core::Schema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A part of a tool's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Part {
+pub enum DefinitionPart {
     /// The server's description.
     Description,
     /// The schema of the arguments.
@@ -21,7 +21,7 @@ pub enum Part {
     Annotations,
 }
 
-impl Part {
+impl DefinitionPart {
     /// Every part, in the order in which they are shown.
     pub const ALL: [Self; 4] =
         [Self::Description, Self::InputSchema, Self::OutputSchema, Self::Annotations];
@@ -30,13 +30,9 @@ impl Part {
     pub(crate) fn canonical(self, tool: &ToolDefinition) -> String {
         match self {
             Self::Description => json!(tool.description.as_deref()).to_string(),
-            // The order of the properties is the order of positional arguments.
-            Self::InputSchema => {
-                let schema = tool.input_schema.value();
-                json!([tool.input_schema.property_names(), sorted(&schema)]).to_string()
-            }
+            Self::InputSchema => canonical_schema_with_order(&tool.input_schema).to_string(),
             Self::OutputSchema => {
-                json!(tool.output_schema.as_ref().map(|it| sorted(&it.value()))).to_string()
+                json!(tool.output_schema.as_ref().map(canonical_schema)).to_string()
             }
             Self::Annotations => json!(tool.annotations).to_string(),
         }
@@ -60,7 +56,7 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for DefinitionPart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Description => "description",
@@ -72,8 +68,8 @@ impl fmt::Display for Part {
 }
 
 /// The names of the parts, joined for use in a sentence.
-pub(crate) fn listed(parts: &[Part]) -> String {
-    let words: Vec<String> = parts.iter().map(Part::to_string).collect();
+pub(crate) fn joined_names(parts: &[DefinitionPart]) -> String {
+    let words: Vec<String> = parts.iter().map(DefinitionPart::to_string).collect();
     match words.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
@@ -82,25 +78,14 @@ pub(crate) fn listed(parts: &[Part]) -> String {
 }
 
 /// The parts in which two definitions differ.
-pub(crate) fn differences(old: &ToolDefinition, new: &ToolDefinition) -> Vec<Part> {
+pub(crate) fn differences(old: &ToolDefinition, new: &ToolDefinition) -> Vec<DefinitionPart> {
     if old == new {
         return Vec::new();
     }
-    Part::ALL.into_iter().filter(|part| part.canonical(old) != part.canonical(new)).collect()
-}
-
-/// A copy of a value in which the keys of every object are sorted.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let mut entries: Vec<_> = object.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            let entries = entries.into_iter().map(|(key, value)| (key.clone(), sorted(value)));
-            Value::Object(entries.collect::<Map<_, _>>())
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
+    DefinitionPart::ALL
+        .into_iter()
+        .filter(|part| part.canonical(old) != part.canonical(new))
+        .collect()
 }
 
 #[cfg(test)]
@@ -125,13 +110,16 @@ mod tests {
         let same = tool("d", json!({ "properties": { "a": {}, "b": {} }, "type": "object" }));
         assert_eq!(differences(&old, &same), []);
         let moved = tool("d", json!({ "properties": { "b": {}, "a": {} }, "type": "object" }));
-        assert_eq!(differences(&old, &moved), [Part::InputSchema]);
+        assert_eq!(differences(&old, &moved), [DefinitionPart::InputSchema]);
         let mut other = tool("e", json!({}));
         other.output_schema = Some(json!({}).into());
         other.annotations.read_only_hint = Some(true);
         let parts = differences(&old, &other);
-        assert_eq!(parts, Part::ALL);
-        assert_eq!(listed(&parts), "description, input schema, output schema and annotations");
-        assert_eq!(listed(&parts[..1]), "description");
+        assert_eq!(parts, DefinitionPart::ALL);
+        assert_eq!(
+            joined_names(&parts),
+            "description, input schema, output schema and annotations"
+        );
+        assert_eq!(joined_names(&parts[..1]), "description");
     }
 }

@@ -1,6 +1,6 @@
 //! Servers whose command downloads what it runs, such as `npx` or `docker run`. Their first start may
 //! take minutes, so it gets more time, and only a few of them start at once. Commands that have
-//! connected before are remembered in a file.
+//! connected before are stored in a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use onecall_config::{
     ServerConfig, StdioTransport, Transport, read_private_file, replace_private_file,
 };
-use onecall_core::Hasher;
+use onecall_core::DigestBuilder;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
@@ -24,10 +24,10 @@ const CONCURRENT_INSTALLS: usize = 2;
 
 /// How long one first start keeps others waiting. A server that waits for something else than a
 /// download, such as a login in a browser, must not hold up all servers behind it.
-const TURN: Duration = Duration::from_secs(60);
+const PERMIT_DURATION: Duration = Duration::from_secs(60);
 
-/// How many commands are remembered; the oldest are forgotten first.
-const MAX_REMEMBERED: usize = 500;
+/// How many commands are stored; the oldest are forgotten first.
+const MAX_KNOWN_COMMANDS: usize = 500;
 
 /// Commands that download whatever their arguments are.
 const DOWNLOADERS: &[&str] = &["npx", "pnpx", "bunx", "uvx"];
@@ -59,22 +59,22 @@ enum InstallWait {
 pub struct Downloads {
     /// The file with the commands that have connected before.
     file: Option<PathBuf>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     wait: InstallWait,
 }
 
 impl Default for Downloads {
     /// Without a file: each start of a command that downloads counts as its first.
     fn default() -> Self {
-        let turns = Arc::new(Semaphore::new(CONCURRENT_INSTALLS));
-        Self { file: None, turns, wait: InstallWait::default() }
+        let permits = Arc::new(Semaphore::new(CONCURRENT_INSTALLS));
+        Self { file: None, permits, wait: InstallWait::default() }
     }
 }
 
 impl Downloads {
     /// Stores the known commands below the user's state directory, if there is one.
     #[must_use]
-    pub fn remembered_in(state: Option<&Path>) -> Self {
+    pub fn stored_below(state: Option<&Path>) -> Self {
         let file = state.map(|state| state.join("onecall").join("downloads.json"));
         Self { file, ..Self::default() }
     }
@@ -86,53 +86,50 @@ impl Downloads {
     }
 
     /// Whether requests wait for a first start to end.
-    pub(crate) fn are_waited_for(&self) -> bool {
+    pub(crate) fn block_requests(&self) -> bool {
         self.wait == InstallWait::UntilInstalled
     }
 
     /// Whether a server's command downloads what it runs and has not connected before.
     #[must_use]
     pub fn is_first_start(&self, server: &ServerConfig) -> bool {
-        self.expected_of(server).is_some()
+        self.expected_download(server).is_some()
     }
 
     /// The download that a server's start includes, unless its command has connected before.
-    pub(crate) fn expected_of(&self, server: &ServerConfig) -> Option<Download> {
+    pub(crate) fn expected_download(&self, server: &ServerConfig) -> Option<Download> {
         let Transport::Stdio(transport) = &server.transport else { return None };
         if !downloads(&transport.command, &transport.args) {
             return None;
         }
         let download = Download::of(transport);
-        let is_known = |file: &PathBuf| Remembered::read(file).commands.contains(&download.hash);
+        let is_known = |file: &PathBuf| KnownCommands::read(file).commands.contains(&download.hash);
         (!self.file.as_ref().is_some_and(is_known)).then_some(download)
     }
 
     /// Waits until fewer than [`CONCURRENT_INSTALLS`] first starts are running.
-    pub(crate) async fn turn(&self) -> Turn {
+    pub(crate) async fn acquire_permit(&self) -> InstallPermit {
         // There is no error: the semaphore is never closed.
-        Turn(Arc::clone(&self.turns).acquire_owned().await.ok())
+        InstallPermit(Arc::clone(&self.permits).acquire_owned().await.ok())
     }
 
     /// Records that a command has connected: its next start is not its first.
     pub(crate) fn remember(&self, download: &Download) {
         let Some(file) = &self.file else { return };
-        if let Err(error) = Remembered::add(file, &download.hash) {
-            warn!(
-                "the servers that are installed cannot be noted in '{}': {error}",
-                file.display()
-            );
+        if let Err(error) = KnownCommands::add(file, &download.hash) {
+            warn!("cannot record the installed servers in '{}': {error}", file.display());
         }
     }
 }
 
 /// The permission to run a first start, until it is dropped.
-pub(crate) struct Turn(Option<OwnedSemaphorePermit>);
+pub(crate) struct InstallPermit(Option<OwnedSemaphorePermit>);
 
-impl Turn {
-    /// Lets the next first start begin after [`TURN`], whether this one has ended or not. Never
+impl InstallPermit {
+    /// Lets the next first start begin after [`PERMIT_DURATION`], whether this one has ended or not. Never
     /// returns.
-    pub async fn pass_on<T>(self) -> T {
-        sleep(TURN).await;
+    pub async fn release_after_delay<T>(self) -> T {
+        sleep(PERMIT_DURATION).await;
         drop(self.0);
         std::future::pending().await
     }
@@ -147,7 +144,7 @@ pub(crate) struct Download {
 
 impl Download {
     fn of(transport: &StdioTransport) -> Self {
-        let mut hasher = Hasher::default();
+        let mut hasher = DigestBuilder::default();
         std::iter::once(&transport.command)
             .chain(&transport.args)
             .for_each(|it| hasher.add_part(it));
@@ -159,18 +156,18 @@ impl Download {
 pub(crate) fn start_timeout(server: &ServerConfig, download: Option<&Download>) -> Duration {
     match (server.connect_timeout, download) {
         (None, Some(_)) => INSTALL_TIMEOUT,
-        _ => server.usual_connect_timeout(),
+        _ => server.connect_timeout_or_default(),
     }
 }
 
 /// The file of commands that have connected before.
 #[derive(Default, Serialize, Deserialize)]
-struct Remembered {
+struct KnownCommands {
     /// Hashes of commands, the latest last.
     commands: Vec<String>,
 }
 
-impl Remembered {
+impl KnownCommands {
     /// Reads the file; a missing or damaged one counts as empty.
     fn read(file: &Path) -> Self {
         let bytes = read_private_file(file).unwrap_or_default();
@@ -178,12 +175,12 @@ impl Remembered {
     }
 
     fn add(file: &Path, hash: &str) -> io::Result<()> {
-        let mut remembered = Self::read(file);
-        remembered.commands.retain(|known| known != hash);
-        remembered.commands.push(hash.to_owned());
-        let surplus = remembered.commands.len().saturating_sub(MAX_REMEMBERED);
-        remembered.commands.drain(..surplus);
-        replace_private_file(file, &remembered)
+        let mut stored = Self::read(file);
+        stored.commands.retain(|known| known != hash);
+        stored.commands.push(hash.to_owned());
+        let surplus = stored.commands.len().saturating_sub(MAX_KNOWN_COMMANDS);
+        stored.commands.drain(..surplus);
+        replace_private_file(file, &stored)
     }
 }
 
@@ -232,7 +229,8 @@ mod tests {
 
     #[test]
     fn commands_that_download_are_recognised() {
-        let is_expected = |line: &str| Downloads::default().expected_of(&server(line)).is_some();
+        let is_expected =
+            |line: &str| Downloads::default().expected_download(&server(line)).is_some();
         let downloading = [
             "npx -y @scope/server",
             "/usr/local/bin/npx server",
@@ -274,17 +272,17 @@ mod tests {
     #[test]
     fn only_a_first_start_has_more_time_and_an_explicit_timeout_wins() {
         let timeout = |server: &ServerConfig, downloads: &Downloads| {
-            start_timeout(server, downloads.expected_of(server).as_ref()).as_secs()
+            start_timeout(server, downloads.expected_download(server).as_ref()).as_secs()
         };
         let folder = tempfile::tempdir().unwrap();
-        let downloads = Downloads::remembered_in(Some(folder.path()));
+        let downloads = Downloads::stored_below(Some(folder.path()));
         let (first, second) = (server("npx one"), server("npx two"));
         assert_eq!(timeout(&first, &downloads), 300);
         assert_eq!(timeout(&server("node one"), &downloads), 10);
         let explicit = ServerConfig { connect_timeout: Some(Duration::from_secs(3)), ..first };
         assert_eq!(timeout(&explicit, &downloads), 3);
 
-        downloads.remember(&downloads.expected_of(&explicit).unwrap());
+        downloads.remember(&downloads.expected_download(&explicit).unwrap());
         assert_eq!(timeout(&server("npx one"), &downloads), 10);
         assert_eq!(timeout(&second, &downloads), 300);
         assert_eq!(timeout(&server("npx one"), &Downloads::default()), 300);
@@ -294,14 +292,14 @@ mod tests {
     fn the_oldest_commands_are_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("downloads.json");
-        let commands = (0..MAX_REMEMBERED).map(|number| number.to_string()).collect();
-        replace_private_file(&file, &Remembered { commands }).unwrap();
-        Remembered::add(&file, "new").unwrap();
-        Remembered::add(&file, "1").unwrap();
-        let kept = Remembered::read(&file).commands;
+        let commands = (0..MAX_KNOWN_COMMANDS).map(|number| number.to_string()).collect();
+        replace_private_file(&file, &KnownCommands { commands }).unwrap();
+        KnownCommands::add(&file, "new").unwrap();
+        KnownCommands::add(&file, "1").unwrap();
+        let kept = KnownCommands::read(&file).commands;
         let latest = ["2", "499", "new", "1"].map(|it| kept.iter().position(|kept| kept == it));
         assert_eq!((kept.len(), latest), (500, [Some(0), Some(497), Some(498), Some(499)]));
         std::fs::write(&file, "damaged").unwrap();
-        assert!(Remembered::read(&file).commands.is_empty());
+        assert!(KnownCommands::read(&file).commands.is_empty());
     }
 }

@@ -9,10 +9,10 @@ use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::ServerName;
 use tokio::sync::{Notify, watch};
 
+use crate::connection_options::ConnectionOptions;
 use crate::local::LocalTools;
-use crate::setting::Setting;
 use crate::supervision::guard::Guard;
-use crate::supervision::server::{Server, Stop};
+use crate::supervision::server::{Server, StopReason};
 
 /// The servers of one configuration.
 #[derive(Default)]
@@ -29,9 +29,9 @@ pub(crate) struct Fleet {
 #[derive(Clone)]
 struct Member {
     server: Arc<Server>,
-    stop: Arc<watch::Sender<Stop>>,
+    stop: Arc<watch::Sender<StopReason>>,
     /// Closed when the server has exited.
-    gone: watch::Receiver<()>,
+    exited: watch::Receiver<()>,
 }
 
 /// Everything that a server's task needs to run.
@@ -42,7 +42,7 @@ pub(crate) struct LaunchContext {
     /// Held by the task of every server that has not exited yet.
     pub running: Arc<watch::Sender<()>>,
     /// The settings that all connections share.
-    pub setting: Setting,
+    pub options: ConnectionOptions,
     /// Signals that the whole bridge stops.
     pub stopping: watch::Receiver<bool>,
 }
@@ -77,8 +77,8 @@ impl Fleet {
                 Some(old) if *old.server.config() == config => old.clone(),
                 Some(old) => {
                     change.restarted.push(config.name.clone());
-                    old.stop.send_replace(Stop::Replaced);
-                    Member::launch(config, context, Some(old.gone.clone()))
+                    old.stop.send_replace(StopReason::Replaced);
+                    Member::launch(config, context, Some(old.exited.clone()))
                 }
                 None => {
                     change.added.push(config.name.clone());
@@ -94,7 +94,7 @@ impl Fleet {
             if !next.by_name.contains_key(name) {
                 change.removed.push(name.clone());
                 next.removed.insert(name.clone());
-                member.stop.send_replace(Stop::Removed);
+                member.stop.send_replace(StopReason::Removed);
             }
         }
         (next, change)
@@ -120,7 +120,7 @@ impl Fleet {
     /// Signals every server to stop, without waiting for its exit.
     pub fn stop(&self) {
         for member in &self.members {
-            member.stop.send_replace(Stop::Shutdown);
+            member.stop.send_replace(StopReason::Shutdown);
         }
     }
 }
@@ -130,22 +130,22 @@ impl Member {
     fn launch(
         config: ServerConfig,
         context: &LaunchContext,
-        before: Option<watch::Receiver<()>>,
+        predecessor: Option<watch::Receiver<()>>,
     ) -> Self {
         let server =
-            Arc::new(Server::new(config, Arc::clone(&context.changed), context.setting.clone()));
-        let (stop, stopping) = watch::channel(Stop::No);
-        let (alive, gone) = watch::channel(());
-        let (living, guard, held) =
+            Arc::new(Server::new(config, Arc::clone(&context.changed), context.options.clone()));
+        let (stop, stopping) = watch::channel(StopReason::NotStopping);
+        let (alive, exited) = watch::channel(());
+        let (supervised, guard, running) =
             (Arc::clone(&server), context.guard.clone(), Arc::clone(&context.running));
         tokio::spawn(async move {
             // Two instances could conflict over a port or a file.
-            if let Some(mut before) = before {
-                while before.changed().await.is_ok() {}
+            if let Some(mut predecessor) = predecessor {
+                while predecessor.changed().await.is_ok() {}
             }
-            living.live(guard, stopping).await;
-            drop((alive, held));
+            supervised.supervise(guard, stopping).await;
+            drop((alive, running));
         });
-        Self { server, stop: Arc::new(stop), gone }
+        Self { server, stop: Arc::new(stop), exited }
     }
 }

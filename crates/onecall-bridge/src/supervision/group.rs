@@ -9,19 +9,19 @@ use tokio::time::{Instant, sleep};
 use crate::supervision::guard::Guard;
 
 /// The interval at which the existence of a group is checked.
-const POLL: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A running group, registered with the guard. Killed when dropped.
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     leader: Pid,
     guard: Guard,
     ended: bool,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Takes ownership of the group that `leader` leads.
     pub fn new(leader: Pid, guard: Guard) -> Self {
-        guard.watch(leader);
+        guard.register(leader);
         Self { leader, guard, ended: false }
     }
 
@@ -42,7 +42,7 @@ impl Group {
         self.signal(Signal::TERM);
         let deadline = Instant::now() + grace;
         while self.exists() && Instant::now() < deadline {
-            sleep(POLL).await;
+            sleep(POLL_INTERVAL).await;
         }
         self.kill();
     }
@@ -55,12 +55,12 @@ impl Group {
         if !self.ended {
             self.ended = true;
             self.signal(Signal::KILL);
-            self.guard.release(self.leader);
+            self.guard.unregister(self.leader);
         }
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }

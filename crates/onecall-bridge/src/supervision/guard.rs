@@ -17,7 +17,7 @@ use tracing::warn;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The interval at which the exit is checked.
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The gateway's handle to the guard. It is cheap to clone; the guard acts when the last clone is
 /// dropped.
@@ -50,24 +50,24 @@ impl Guard {
     }
 
     /// Registers a process group, which is stopped if the gateway ends before
-    /// [`release`](Self::release).
-    pub fn watch(&self, group: Pid) {
-        self.tell('+', group);
+    /// [`unregister`](Self::unregister).
+    pub fn register(&self, group: Pid) {
+        self.send('+', group);
     }
 
     /// Unregisters a process group that has exited, because its id may be reused.
-    pub fn release(&self, group: Pid) {
-        self.tell('-', group);
+    pub fn unregister(&self, group: Pid) {
+        self.send('-', group);
     }
 
-    fn tell(&self, sign: char, group: Pid) {
+    fn send(&self, sign: char, group: Pid) {
         let mut pipe = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(stdin) = pipe.as_mut() else { return };
         // A write of a few bytes to a pipe is atomic.
         let line = format!("{sign}{}\n", group.as_raw_nonzero());
         if let Err(error) = stdin.write_all(line.as_bytes()) {
             *pipe = None;
-            warn!(%error, "the guard is gone: if onecall is killed now, its servers stay behind");
+            warn!(%error, "the process guard has ended: if onecall is killed now, its servers keep running; restart onecall");
         }
     }
 }
@@ -81,13 +81,13 @@ pub fn run_guard() -> io::Result<()> {
     // Protects the guard from signals to the gateway's process group, such as Ctrl-C. It fails only
     // if the guard already leads a group, which has the same effect.
     let _ = setsid();
-    let groups = registered(io::stdin().lock());
+    let groups = read_registrations(io::stdin().lock());
     stop_groups(groups);
     Ok(())
 }
 
 /// Reads registrations until the end of `input`; returns the groups that are still registered.
-fn registered(mut input: impl BufRead) -> HashSet<Pid> {
+fn read_registrations(mut input: impl BufRead) -> HashSet<Pid> {
     let own = getpgrp();
     let mut groups = HashSet::new();
     let mut line = Vec::new();
@@ -120,7 +120,7 @@ fn stop_groups(mut groups: HashSet<Pid>) {
     groups.retain(|group| signal(group, Signal::TERM));
     let deadline = Instant::now() + GRACE;
     while !groups.is_empty() && Instant::now() < deadline {
-        thread::sleep(POLL);
+        thread::sleep(POLL_INTERVAL);
         groups.retain(|group| test_kill_process_group(*group).is_ok());
     }
     groups.retain(|group| signal(group, Signal::KILL));
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_is_registered_and_not_released_is_left() {
-        let left = registered(&b"+100\n+200\n-100\n+300\n+200\n-999\n"[..]);
+        let left = read_registrations(&b"+100\n+200\n-100\n+300\n+200\n-999\n"[..]);
         assert_eq!(left, HashSet::from([group(200), group(300)]));
     }
 
@@ -161,7 +161,7 @@ mod tests {
             "\n+\n+x\n+1\n+0\n+-5\n100\n*100\n+99999999999\n+ 7\n\u{fffd}\n+{own}\n+200\n+300"
         );
         // The last line has no end, so its number may be cut.
-        assert_eq!(registered(input.as_bytes()), HashSet::from([group(200)]));
+        assert_eq!(read_registrations(input.as_bytes()), HashSet::from([group(200)]));
     }
 
     #[test]
@@ -180,9 +180,9 @@ mod tests {
     fn a_guard_that_is_gone_harms_nobody() {
         let guard = Guard::spawn(Command::new("true")).unwrap();
         while guard.0.lock().unwrap().is_some() {
-            guard.watch(group(i32::MAX));
+            guard.register(group(i32::MAX));
             thread::yield_now();
         }
-        guard.release(group(i32::MAX));
+        guard.unregister(group(i32::MAX));
     }
 }

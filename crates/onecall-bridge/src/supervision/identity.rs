@@ -8,28 +8,28 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use onecall_config::{
-    CommandInput, LocalTool, LocalWork, Piece, RemoteTransport, Secret, ServerConfig,
-    StdioTransport, Template, Transport,
+    CommandInput, LocalTool, LocalToolKind, RemoteTransport, Secret, ServerConfig, StdioTransport,
+    Template, TemplatePart, Transport,
 };
-use onecall_core::Hasher;
-use onecall_login::LoginMark;
+use onecall_core::DigestBuilder;
+use onecall_login::LoginVersion;
 
-use crate::transport::environment::{OF_LOGIN_SESSION, identifying_environment};
+use crate::transport::environment::{LOGIN_SESSION_VARIABLES, identifying_environment};
 
 /// Identifies a server together with its account. It is a hash that includes secrets but does not
 /// reveal them.
 #[derive(Clone, Debug)]
-pub struct Identity {
+pub struct ServerIdentity {
     entry: [u8; 32],
-    login: Option<LoginMark>,
+    login: Option<LoginVersion>,
 }
 
-impl Identity {
+impl ServerIdentity {
     /// The identity of a server: its configuration entry, the environment it starts in, and the
     /// login that is used for it.
     #[must_use]
     pub fn of(server: &ServerConfig) -> Self {
-        let mut hash = Fields::new("server");
+        let mut hash = FieldHasher::new("server");
         hash.add(server.name.as_str());
         hash.add_path(server.pins.as_deref());
         let login = hash.add_transport(&server.transport, |hash, transport| {
@@ -43,7 +43,7 @@ impl Identity {
     /// entry means another server in another directory.
     #[must_use]
     pub fn of_entry(server: &ServerConfig) -> [u8; 32] {
-        let mut hash = Fields::new("entry");
+        let mut hash = FieldHasher::new("entry");
         hash.add(server.name.as_str());
         hash.add_transport(&server.transport, |hash, transport| {
             hash.add_environment(&transport.env);
@@ -56,10 +56,10 @@ impl Identity {
     /// The identity of all local tools together.
     #[must_use]
     pub fn of_local(tools: &[LocalTool]) -> Self {
-        let mut hash = Fields::new("local");
+        let mut hash = FieldHasher::new("local");
         for tool in tools {
             hash.add(&format!("{tool:?}"));
-            if let LocalWork::Command(command) = &tool.work {
+            if let LocalToolKind::Command(command) = &tool.kind {
                 hash.add(&command.arguments.len().to_string());
                 command.arguments.iter().for_each(|template| hash.add_template(template));
                 if let CommandInput::Text(template) = &command.stdin {
@@ -73,21 +73,21 @@ impl Identity {
 
     /// The current identity: another login gives another identity.
     #[must_use]
-    pub fn now(&self) -> [u8; 32] {
+    pub fn current_hash(&self) -> [u8; 32] {
         let Some(login) = &self.login else { return self.entry };
-        let mut hash = Fields::new("login");
+        let mut hash = FieldHasher::new("login");
         hash.0.add(self.entry);
-        hash.add(&login.now());
+        hash.add(&login.current());
         hash.finish()
     }
 }
 
 /// A hash of several texts that cannot be confused with other texts split differently.
-struct Fields(Hasher);
+struct FieldHasher(DigestBuilder);
 
-impl Fields {
+impl FieldHasher {
     fn new(kind: &str) -> Self {
-        let mut fields = Self(Hasher::default());
+        let mut fields = Self(DigestBuilder::default());
         fields.add(kind);
         fields
     }
@@ -110,11 +110,11 @@ impl Fields {
     }
 
     fn add_template(&mut self, template: &Template) {
-        self.add(&template.pieces().len().to_string());
-        for piece in template.pieces() {
+        self.add(&template.parts().len().to_string());
+        for piece in template.parts() {
             let (kind, text) = match piece {
-                Piece::Text(text) => ("text", text),
-                Piece::Argument(name) => ("argument", name),
+                TemplatePart::Text(text) => ("text", text),
+                TemplatePart::Argument(name) => ("argument", name),
             };
             self.add(kind);
             self.add(text);
@@ -127,7 +127,7 @@ impl Fields {
         &mut self,
         transport: &Transport,
         add_child: impl FnOnce(&mut Self, &StdioTransport),
-    ) -> Option<LoginMark> {
+    ) -> Option<LoginVersion> {
         match transport {
             Transport::Stdio(transport) => {
                 self.add("stdio");
@@ -153,7 +153,7 @@ impl Fields {
 
     /// Adds the variables that an entry sets, except those that do not identify an account.
     fn add_environment(&mut self, env: &BTreeMap<String, Secret>) {
-        let is_lasting = |name: &str| !OF_LOGIN_SESSION.contains(&name);
+        let is_lasting = |name: &str| !LOGIN_SESSION_VARIABLES.contains(&name);
         self.add_secrets(env.iter().filter(|(name, _)| is_lasting(name)));
     }
 
@@ -169,11 +169,11 @@ impl Fields {
         self.add_path(cwd.or(here.as_deref()));
     }
 
-    fn add_remote(&mut self, transport: &str, remote: &RemoteTransport) -> Option<LoginMark> {
+    fn add_remote(&mut self, transport: &str, remote: &RemoteTransport) -> Option<LoginVersion> {
         self.add(transport);
         self.add(&remote.url);
         self.add_secrets(remote.headers.iter());
-        LoginMark::of(remote)
+        LoginVersion::of(remote)
     }
 
     fn finish(self) -> [u8; 32] {
@@ -202,7 +202,7 @@ mod tests {
 
     fn server(transport: Transport) -> [u8; 32] {
         let second = Duration::from_secs(1);
-        Identity::of(&ServerConfig {
+        ServerIdentity::of(&ServerConfig {
             name: ServerName::new("s"),
             transport,
             connect_timeout: Some(second),
@@ -210,7 +210,7 @@ mod tests {
             lazy: false,
             pins: None,
         })
-        .now()
+        .current_hash()
     }
 
     fn stdio(args: &[&str], env: &[(&str, &str)]) -> [u8; 32] {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::supervision::difference::{Part, listed};
+use crate::supervision::difference::{DefinitionPart, joined_names};
 
 /// Why a server's pins cannot be used.
 #[derive(Debug, Error)]
@@ -54,7 +54,7 @@ struct Pin {
     output_schema: Option<Value>,
     annotations: ToolAnnotations,
     /// The hashes that detect a change; the other fields let people compare the definitions.
-    hashes: BTreeMap<Part, String>,
+    hashes: BTreeMap<DefinitionPart, String>,
 }
 
 /// The result of comparing a tool with its pin.
@@ -65,7 +65,7 @@ pub enum PinState {
     /// The tool has no pin.
     New,
     /// These parts of the tool have changed.
-    Changed(Vec<Part>),
+    Changed(Vec<DefinitionPart>),
 }
 
 impl Pins {
@@ -105,7 +105,7 @@ impl Pins {
             input_schema: (*tool.input_schema.value()).clone(),
             output_schema: tool.output_schema.as_ref().map(|it| (*it.value()).clone()),
             annotations: tool.annotations.clone(),
-            hashes: Part::ALL.into_iter().map(|part| (part, hash(part, tool))).collect(),
+            hashes: DefinitionPart::ALL.into_iter().map(|part| (part, hash(part, tool))).collect(),
         };
         self.tools.insert(tool.tool.as_str().to_owned(), pin);
     }
@@ -114,8 +114,8 @@ impl Pins {
     #[must_use]
     pub fn state(&self, tool: &ToolDefinition) -> PinState {
         let Some(pin) = self.tools.get(tool.tool.as_str()) else { return PinState::New };
-        let differs = |part: &Part| pin.hashes.get(part) != Some(&hash(*part, tool));
-        let parts: Vec<Part> = Part::ALL.into_iter().filter(differs).collect();
+        let differs = |part: &DefinitionPart| pin.hashes.get(part) != Some(&hash(*part, tool));
+        let parts: Vec<DefinitionPart> = DefinitionPart::ALL.into_iter().filter(differs).collect();
         if parts.is_empty() { PinState::Same } else { PinState::Changed(parts) }
     }
 
@@ -136,25 +136,27 @@ impl Pins {
 /// A tool that programs may not call until the user has accepted it. The display text gives the
 /// reason and the command to accept it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quarantined {
+pub struct QuarantinedTool {
     /// The tool as programs see it: the pinned definition, or only its name.
     pub spec: Arc<ToolSpec>,
-    why: Why,
+    reason: QuarantineReason,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Why {
+enum QuarantineReason {
     New,
-    Changed(Vec<Part>),
+    Changed(Vec<DefinitionPart>),
     NoPins(String),
 }
 
-impl fmt::Display for Quarantined {
+impl fmt::Display for QuarantinedTool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match &self.why {
-            Why::New => "it is new since its server was pinned".to_owned(),
-            Why::Changed(parts) => format!("its {} changed since it was pinned", listed(parts)),
-            Why::NoPins(problem) => return formatter.write_str(problem),
+        let what = match &self.reason {
+            QuarantineReason::New => "it is new since its server was pinned".to_owned(),
+            QuarantineReason::Changed(parts) => {
+                format!("its {} changed since it was pinned", joined_names(parts))
+            }
+            QuarantineReason::NoPins(problem) => return formatter.write_str(problem),
         };
         let server = shell_word(self.spec.server.as_str());
         write!(formatter, "{what}; accept it with: onecall pin {server}")
@@ -163,63 +165,61 @@ impl fmt::Display for Quarantined {
 
 /// Divides the tools of a pinned server into unchanged and quarantined ones. On the first
 /// connection to the server, all tools are pinned.
-pub(crate) fn examine(
+pub(crate) fn check_and_pin(
     server: &ServerName,
     file: &Path,
     tools: &[ToolDefinition],
-) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
+) -> (Vec<ToolDefinition>, Vec<QuarantinedTool>) {
     let pins = match Pins::read(file) {
         Ok(Some(pins)) => Ok(pins),
         // The first connection with any tools is the one that pins them.
         Ok(None) if tools.is_empty() => Ok(Pins::none(server)),
-        Ok(None) => first_sight(server, file, tools),
+        Ok(None) => pin_all(server, file, tools),
         Err(error) => Err(error),
     };
-    take_apart(server, &pins, tools)
+    split_by_pins(server, &pins, tools)
 }
 
-/// Divides the tools of a pinned server as [`examine`] does, but writes no pins: if the server has
+/// Divides the tools of a pinned server as [`check_and_pin`] does, but writes no pins: if the server has
 /// none yet, all tools are usable.
-pub(crate) fn compare(
+pub(crate) fn check_against_pins(
     server: &ServerName,
     file: &Path,
     tools: &[ToolDefinition],
-) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
+) -> (Vec<ToolDefinition>, Vec<QuarantinedTool>) {
     match Pins::read(file).transpose() {
-        Some(pins) => take_apart(server, &pins, tools),
+        Some(pins) => split_by_pins(server, &pins, tools),
         None => (tools.to_vec(), Vec::new()),
     }
 }
 
-fn take_apart(
+fn split_by_pins(
     server: &ServerName,
     pins: &Result<Pins, PinError>,
     tools: &[ToolDefinition],
-) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
+) -> (Vec<ToolDefinition>, Vec<QuarantinedTool>) {
     let (mut usable, mut quarantined) = (Vec::new(), Vec::new());
     for tool in tools {
-        let (known, why) = match pins {
+        let (known, reason) = match pins {
             Ok(pins) => match pins.state(tool) {
                 PinState::Same => {
                     usable.push(tool.clone());
                     continue;
                 }
-                PinState::New => (None, Why::New),
-                PinState::Changed(parts) => (pins.definition(&tool.tool), Why::Changed(parts)),
+                PinState::New => (None, QuarantineReason::New),
+                PinState::Changed(parts) => {
+                    (pins.definition(&tool.tool), QuarantineReason::Changed(parts))
+                }
             },
-            Err(error) => (None, Why::NoPins(error.to_string())),
+            Err(error) => (None, QuarantineReason::NoPins(error.to_string())),
         };
-        let spec = Arc::new(known_as(server, &tool.tool, known));
-        quarantined.push(Quarantined { spec, why });
+        let spec = Arc::new(quarantined_spec(server, &tool.tool, known));
+        quarantined.push(QuarantinedTool { spec, reason });
     }
     (usable, quarantined)
 }
 
-fn first_sight(
-    server: &ServerName,
-    file: &Path,
-    tools: &[ToolDefinition],
-) -> Result<Pins, PinError> {
+fn pin_all(server: &ServerName, file: &Path, tools: &[ToolDefinition]) -> Result<Pins, PinError> {
     let mut pins = Pins::none(server);
     tools.iter().for_each(|tool| pins.accept(tool));
     pins.write(file)?;
@@ -228,7 +228,11 @@ fn first_sight(
 }
 
 /// The specification of a quarantined tool. It contains nothing that the user has not approved.
-fn known_as(server: &ServerName, tool: &ToolName, known: Option<ToolDefinition>) -> ToolSpec {
+fn quarantined_spec(
+    server: &ServerName,
+    tool: &ToolName,
+    known: Option<ToolDefinition>,
+) -> ToolSpec {
     let known = known.unwrap_or_else(|| ToolDefinition {
         tool: tool.clone(),
         description: None,
@@ -253,6 +257,6 @@ fn unnamed_parameters() -> Map<String, Value> {
     (1..=32).map(|number| (format!("argument_{number}"), json!({}))).collect()
 }
 
-fn hash(part: Part, tool: &ToolDefinition) -> String {
+fn hash(part: DefinitionPart, tool: &ToolDefinition) -> String {
     Digest::of(part.canonical(tool)).to_string()
 }

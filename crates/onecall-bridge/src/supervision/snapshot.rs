@@ -10,7 +10,7 @@ use onecall_core::{CallableName, ServerName};
 use tokio::sync::{Notify, watch};
 
 use crate::supervision::fleet::Fleet;
-use crate::supervision::pins::Quarantined;
+use crate::supervision::pins::QuarantinedTool;
 use crate::supervision::server::{Server, StartProgress};
 
 /// The servers and tools at one moment. It never changes.
@@ -21,7 +21,7 @@ pub(crate) struct Snapshot {
     pub fleet: Arc<Fleet>,
     pub catalog: Arc<Catalog>,
     /// Quarantined tools, by their callable names.
-    pub quarantine: Arc<HashMap<CallableName, Quarantined>>,
+    pub quarantine: Arc<HashMap<CallableName, QuarantinedTool>>,
     /// The progress of each server's first start, in the order of the fleet.
     progress: Vec<StartProgress>,
 }
@@ -33,7 +33,7 @@ impl Snapshot {
         let progress = fleet.servers().map(|server| server.start_progress()).collect();
         let tools = fleet.servers().map(|server| (server.name().clone(), server.tools()));
         let local = fleet.local().map(|it| (LocalTool::server(), it.definitions()));
-        let catalog = Arc::new(before.next(tools.chain(local)));
+        let catalog = Arc::new(before.with_tool_lists(tools.chain(local)));
         let quarantined = fleet.servers().flat_map(|server| server.quarantined().to_vec());
         let quarantine = quarantined.map(|tool| (tool.spec.callable.clone(), tool)).collect();
         Self { number: 0, fleet, catalog, quarantine: Arc::new(quarantine), progress }
@@ -55,18 +55,19 @@ impl Snapshot {
         servers.filter_map(|(server, progress)| {
             let is_awaited = match progress {
                 StartProgress::Pending => true,
-                StartProgress::LeftBehind => !server.is_installing(),
+                StartProgress::NoLongerAwaited => !server.is_installing(),
                 StartProgress::Ended => false,
             };
             is_awaited.then_some(server.as_ref())
         })
     }
 
-    /// Whether a server that `is_meant` selects exists, and requests only wait for other servers
+    /// Whether a server that `is_selected` selects exists, and requests only wait for other servers
     /// that are being installed: these may take minutes and cannot have the tool in question.
-    pub fn awaits_only_other_installs(&self, is_meant: impl Fn(&ServerName) -> bool) -> bool {
-        let is_other_install = |server: &Server| !is_meant(server.name()) && server.is_installing();
-        self.fleet.servers().any(|server| is_meant(server.name()))
+    pub fn awaits_only_other_installs(&self, is_selected: impl Fn(&ServerName) -> bool) -> bool {
+        let is_other_install =
+            |server: &Server| !is_selected(server.name()) && server.is_installing();
+        self.fleet.servers().any(|server| is_selected(server.name()))
             && self.awaited().filter(|server| server.is_needed()).all(is_other_install)
     }
 
@@ -79,7 +80,7 @@ impl Snapshot {
 
 /// Publishes a new snapshot whenever a server has changed, until the bridge stops. Changes during
 /// the creation of a snapshot are combined in the next one.
-pub(crate) async fn keep(
+pub(crate) async fn publish_changes(
     changed: Arc<Notify>,
     publish: Arc<watch::Sender<Snapshot>>,
     mut stopping: watch::Receiver<bool>,
@@ -109,7 +110,7 @@ pub(crate) async fn keep(
 pub struct ToolWatch(pub(crate) watch::Receiver<Snapshot>);
 
 /// The tools at one moment.
-pub struct Tools {
+pub struct CurrentTools {
     /// All tools that can be called.
     pub catalog: Arc<Catalog>,
     /// Whether every needed server has been tried.
@@ -120,9 +121,9 @@ pub struct Tools {
 
 impl ToolWatch {
     /// The current tools, which are marked as seen.
-    pub fn now(&mut self) -> Tools {
+    pub fn current(&mut self) -> CurrentTools {
         let snapshot = self.0.borrow_and_update();
-        Tools {
+        CurrentTools {
             catalog: Arc::clone(&snapshot.catalog),
             is_settled: snapshot.is_settled(),
             unsettled: snapshot.unsettled(),

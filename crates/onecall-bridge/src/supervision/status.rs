@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use onecall_core::ServerName;
-use onecall_core::text::grouped;
+use onecall_core::text::with_thousands_separators;
 
-use crate::supervision::pins::Quarantined;
+use crate::supervision::pins::QuarantinedTool;
 
 /// The target of log lines about unavailable servers. A command that reports failures itself
 /// disables it.
@@ -14,7 +14,7 @@ pub const AVAILABILITY_LOG_TARGET: &str = "onecall_bridge::availability";
 
 /// The target of log lines about the start, failure and stop of a server. They go to the log file
 /// of the server.
-pub const LIFE_LOG_TARGET: &str = "onecall_bridge::life";
+pub const LIFECYCLE_LOG_TARGET: &str = "onecall_bridge::life";
 
 /// The target of log lines that a server wrote itself: lines of its stderr, and log messages of
 /// the protocol, which have a field `severity`.
@@ -30,7 +30,7 @@ pub struct ServerStatus {
     /// The state of the server.
     pub state: ServerState,
     /// The tools of the server that programs may not call until the user accepts them.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedTool>,
     /// Why not all of its tools are known, if its list exceeded a limit.
     pub cut: Option<ListingCut>,
 }
@@ -54,23 +54,27 @@ pub enum ListingLimit {
     /// The bytes of all pages.
     Bytes(usize),
     /// The server sent a cursor twice, so the list would never end.
-    Circle,
+    RepeatedCursor,
 }
 
 impl fmt::Display for ListingCut {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "only its first {} tools are known: ", grouped(self.kept))?;
+        write!(
+            formatter,
+            "only its first {} tools are known: ",
+            with_thousands_separators(self.kept)
+        )?;
         match self.limit {
             ListingLimit::Tools(most) => {
-                write!(formatter, "'max_tools' in 'limits' is {}", grouped(most))
+                write!(formatter, "'max_tools' in 'limits' is {}", with_thousands_separators(most))
             }
             ListingLimit::Pages(most) => {
-                write!(formatter, "'max_pages' in 'limits' is {}", grouped(most))
+                write!(formatter, "'max_pages' in 'limits' is {}", with_thousands_separators(most))
             }
             ListingLimit::Bytes(most) => {
                 write!(formatter, "the list is longer than {} MiB", most / (1024 * 1024))
             }
-            ListingLimit::Circle => {
+            ListingLimit::RepeatedCursor => {
                 formatter.write_str("the list begins again (a cursor came twice)")
             }
         }
@@ -114,9 +118,9 @@ pub enum ServerState {
         reason: String,
         /// The last lines of its stderr, to be appended to the reason. Only for people: a program
         /// must not read what servers write there.
-        last_words: String,
+        stderr_tail: String,
         /// The kind of problem.
-        trouble: Trouble,
+        failure_kind: FailureKind,
         /// When it is started again.
         next_start: NextStart,
     },
@@ -124,7 +128,7 @@ pub enum ServerState {
 
 /// The kind of problem that a server has, for code that suggests a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum FailureKind {
     /// The command does not exist.
     NoCommand,
     /// The command exists but cannot be executed.

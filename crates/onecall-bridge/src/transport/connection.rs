@@ -6,9 +6,9 @@ use onecall_config::{RemoteTransport, StdioTransport};
 use onecall_core::ServerName;
 use onecall_login::Login;
 
+use crate::connection_options::ConnectionOptions;
 use crate::error::StartError;
 use crate::protocol::peer::Peer;
-use crate::setting::Setting;
 use crate::supervision::guard::Guard;
 use crate::transport::http::{SseConnection, StreamableConnection};
 use crate::transport::stdio::StdioConnection;
@@ -47,23 +47,23 @@ impl Connection {
         route: Route<'_>,
         login: Option<Arc<Login>>,
         guard: Guard,
-        setting: &Setting,
+        options: &ConnectionOptions,
     ) -> Result<Self, StartError> {
         Ok(match route {
             Route::Stdio(transport) => {
-                Self::Stdio(Box::new(StdioConnection::start(server, transport, guard, setting)?))
+                Self::Stdio(Box::new(StdioConnection::start(server, transport, guard, options)?))
             }
             Route::Http(transport) => {
-                Self::Http(StreamableConnection::start(server, transport, login, setting)?)
+                Self::Http(StreamableConnection::start(server, transport, login, options)?)
             }
             Route::Sse(transport) => {
-                Self::Sse(SseConnection::start(server, transport, login, setting)?)
+                Self::Sse(SseConnection::start(server, transport, login, options)?)
             }
         })
     }
 
     /// A description of how the connection began, for the log.
-    pub fn beginning(&self) -> String {
+    pub fn start_description(&self) -> String {
         match self {
             Self::Stdio(connection) => format!("started as process {}", connection.process()),
             Self::Http(_) => "connecting over HTTP".to_owned(),
@@ -91,9 +91,9 @@ impl Connection {
     }
 
     /// The last output of the server besides answers, for the end of an error message.
-    pub fn last_words(&self) -> String {
+    pub fn stderr_tail(&self) -> String {
         match self {
-            Self::Stdio(connection) => connection.last_words(),
+            Self::Stdio(connection) => connection.stderr_tail(),
             Self::Http(_) | Self::Sse(_) => String::new(),
         }
     }

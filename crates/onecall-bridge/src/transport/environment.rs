@@ -6,7 +6,8 @@ use std::ffi::OsString;
 
 /// Variables that identify the user and the user's directories. They are part of the identity of a
 /// server, because its answers may depend on them.
-const BASE: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG"];
+const BASE_VARIABLES: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG"];
 
 /// Variables that servers need on machines that set them: certificates, proxies, folders, languages
 /// and the tools that install interpreters. None of them identifies an account.
@@ -113,24 +114,25 @@ pub const HELPFUL_VARIABLES: &[(&str, &[&str])] = &[
 
 /// Variables that change with each login and do not identify an account, so that answers do not
 /// depend on them.
-pub(crate) const OF_LOGIN_SESSION: &[&str] =
+pub(crate) const LOGIN_SESSION_VARIABLES: &[&str] =
     &["SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"];
 
 /// The part of the base environment that is part of the identity of a server.
 pub(crate) fn identifying_environment() -> impl Iterator<Item = (&'static str, OsString)> {
-    BASE.iter().filter_map(|name| Some((*name, env::var_os(name)?)))
+    BASE_VARIABLES.iter().filter_map(|name| Some((*name, env::var_os(name)?)))
 }
 
 /// The part of this process's environment that every server and local command gets.
 pub fn base_environment() -> impl Iterator<Item = (&'static str, OsString)> {
     let helpful = HELPFUL_VARIABLES.iter().flat_map(|(_, names)| names.iter());
-    BASE.iter().chain(helpful).filter_map(|name| Some((*name, env::var_os(name)?)))
+    BASE_VARIABLES.iter().chain(helpful).filter_map(|name| Some((*name, env::var_os(name)?)))
 }
 
 /// Whether every server and local command gets a variable, if it is set.
 #[must_use]
 pub fn is_passed_on(name: &str) -> bool {
-    BASE.contains(&name) || HELPFUL_VARIABLES.iter().any(|(_, names)| names.contains(&name))
+    BASE_VARIABLES.contains(&name)
+        || HELPFUL_VARIABLES.iter().any(|(_, names)| names.contains(&name))
 }
 
 #[cfg(test)]
@@ -140,7 +142,7 @@ mod tests {
     #[test]
     fn the_document_lists_every_variable() {
         let document = include_str!("../../../../SECURITY.md");
-        for (what, names) in [("base", BASE)].iter().chain(HELPFUL_VARIABLES) {
+        for (what, names) in [("base", BASE_VARIABLES)].iter().chain(HELPFUL_VARIABLES) {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             let row = format!("| {what} | {} |\n", names.join(", "));
             assert!(document.contains(&row), "SECURITY.md has to say: {row}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_core::ServerName;
 use onecall_core::lines::Line;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use tokio::io::AsyncRead;
 use tracing::info;
 
@@ -22,9 +22,9 @@ const KEPT_CHARACTERS: usize = 300;
 
 /// The last lines of a server's stderr. Cheap to clone; all clones share the same lines.
 #[derive(Clone, Default)]
-pub(crate) struct LastWords(Arc<Mutex<VecDeque<String>>>);
+pub(crate) struct StderrTail(Arc<Mutex<VecDeque<String>>>);
 
-impl LastWords {
+impl StderrTail {
     /// The last lines as the end of an error message; empty if nothing was written.
     pub fn clause(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,15 +45,19 @@ impl LastWords {
 }
 
 /// Logs every line of `source` until it ends.
-pub(crate) async fn log(source: impl AsyncRead + Unpin, server: ServerName, last_words: LastWords) {
+pub(crate) async fn log(
+    source: impl AsyncRead + Unpin,
+    server: ServerName,
+    stderr_tail: StderrTail,
+) {
     read_lines(source, MAX_LINE, |line| {
         let line = match &line {
             Line::Whole(bytes) => String::from_utf8_lossy(bytes),
             Line::TooLong(edges) => String::from_utf8_lossy(&edges.head),
         };
-        let line = plain(line.trim_ascii_end(), MAX_LINE);
+        let line = one_line(line.trim_ascii_end(), MAX_LINE);
         if !line.is_empty() {
-            last_words.add(&line);
+            stderr_tail.add(&line);
             info!(target: SERVER_LOG_TARGET, server = %server, "{line}");
         }
     })

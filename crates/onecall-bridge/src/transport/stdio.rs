@@ -15,32 +15,32 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use crate::connection_options::ConnectionOptions;
 use crate::error::StartError;
 use crate::protocol::peer::Peer;
-use crate::setting::Setting;
-use crate::supervision::group::Group;
+use crate::supervision::group::ProcessGroup;
 use crate::supervision::guard::Guard;
 use crate::transport::child;
 use crate::transport::lines::read_lines;
-use crate::transport::stderr::{self, LastWords};
+use crate::transport::stderr::{self, StderrTail};
 use crate::transport::writer::PipeWriter;
 
 /// How long a child process may take to exit after each step of stopping it.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long the streams of a child are still read after its exit, to get its last output.
-const DRAIN: Duration = Duration::from_millis(250);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// A running child process. Dropping it kills the whole process group.
 pub(crate) struct StdioConnection {
     peer: Arc<Peer>,
     writer: PipeWriter,
     child: Child,
-    group: Group,
+    group: ProcessGroup,
     /// Closed when there is nothing more to read from the stream.
     stdout_open: watch::Receiver<()>,
     stderr_open: watch::Receiver<()>,
-    last_words: LastWords,
+    stderr_tail: StderrTail,
     readers: [AbortHandle; 2],
 }
 
@@ -50,7 +50,7 @@ impl StdioConnection {
         server: &ServerName,
         transport: &StdioTransport,
         guard: Guard,
-        setting: &Setting,
+        options: &ConnectionOptions,
     ) -> Result<Self, StartError> {
         let not_started =
             |source| StartError::NotStarted { command: transport.command.clone(), source };
@@ -61,7 +61,7 @@ impl StdioConnection {
         // A child that was not waited for always has a process id.
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| not_started(io::ErrorKind::NotFound.into()))?;
-        let group = Group::new(leader, guard);
+        let group = ProcessGroup::new(leader, guard);
 
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
@@ -71,28 +71,28 @@ impl StdioConnection {
         let stdout =
             stdout.into_owned_fd().and_then(Receiver::from_owned_fd).map_err(not_started)?;
         let writer = PipeWriter::new(stdin).map_err(not_started)?;
-        let peer = Arc::new(Peer::new(server.clone(), setting.clone(), writer.clone()));
-        let last_words = LastWords::default();
+        let peer = Arc::new(Peer::new(server.clone(), options.clone(), writer.clone()));
+        let stderr_tail = StderrTail::default();
 
         let (stdout_held, stdout_open) = watch::channel(());
         let (stderr_held, stderr_open) = watch::channel(());
         let reading = {
             let peer = Arc::clone(&peer);
-            let longest = setting.limits.max_message_bytes;
+            let max_message_bytes = options.limits.max_message_bytes;
             tokio::spawn(async move {
-                read_lines(stdout, longest, |line| peer.receive(line)).await;
+                read_lines(stdout, max_message_bytes, |line| peer.receive(line)).await;
                 drop(stdout_held);
             })
         };
         let logging = {
-            let log = stderr::log(stderr, server.clone(), last_words.clone());
+            let log = stderr::log(stderr, server.clone(), stderr_tail.clone());
             tokio::spawn(async move {
                 log.await;
                 drop(stderr_held);
             })
         };
         let readers = [reading.abort_handle(), logging.abort_handle()];
-        Ok(Self { peer, writer, child, group, stdout_open, stderr_open, last_words, readers })
+        Ok(Self { peer, writer, child, group, stdout_open, stderr_open, stderr_tail, readers })
     }
 
     /// The process id of the child.
@@ -110,7 +110,7 @@ impl StdioConnection {
         tokio::select! {
             status = self.child.wait() => {
                 // An answer may still be in the pipe.
-                let _ = timeout(DRAIN, async {
+                let _ = timeout(DRAIN_TIMEOUT, async {
                     closed(&mut self.stdout_open).await;
                     closed(&mut self.stderr_open).await;
                 })
@@ -121,7 +121,7 @@ impl StdioConnection {
                 // A server closes its output nearly always because it is about to exit.
                 match timeout(GRACE, self.child.wait()).await {
                     Ok(status) => {
-                        let _ = timeout(DRAIN, closed(&mut self.stderr_open)).await;
+                        let _ = timeout(DRAIN_TIMEOUT, closed(&mut self.stderr_open)).await;
                         exit_text(status)
                     }
                     Err(_) => "has closed its output".to_owned(),
@@ -131,8 +131,8 @@ impl StdioConnection {
     }
 
     /// The last lines of its stderr, for the end of an error message.
-    pub fn last_words(&self) -> String {
-        self.last_words.clause()
+    pub fn stderr_tail(&self) -> String {
+        self.stderr_tail.clause()
     }
 
     /// Stops the server gracefully if possible; returns when it has exited.

@@ -10,26 +10,26 @@ use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
 
 use crate::error::SendError;
-use crate::protocol::peer::{Outgoing, Outlet, Purpose};
+use crate::protocol::peer::{MessageSender, Outgoing, Purpose};
 
 /// The largest backlog for a server that does not read its input.
 const MAX_BACKLOG: usize = 64 * 1024 * 1024;
 
 /// The largest backlog to which automatic answers may be added: a server that sends many requests
 /// and never reads must not use up the space for tool calls.
-const MAX_COURTESY_BACKLOG: usize = 1024 * 1024;
+const MAX_AUTOMATIC_REPLY_BACKLOG: usize = 1024 * 1024;
 
 /// The writing end of the pipe. Cheap to clone; all clones write to the same pipe.
 #[derive(Clone)]
-pub(crate) struct PipeWriter(Arc<Shared>);
+pub(crate) struct PipeWriter(Arc<SharedPipe>);
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedPipe {
+    state: Mutex<PipeState>,
     /// Notified when there is a backlog to write, and when the pipe is closed.
     flush: Notify,
 }
 
-struct State {
+struct PipeState {
     /// `None` once the pipe is closed from either side.
     pipe: Option<Arc<Sender>>,
     /// The bytes that the pipe has not accepted yet, in order.
@@ -40,8 +40,8 @@ impl PipeWriter {
     /// Takes ownership of the writing end. Must be called inside a tokio runtime.
     pub fn new(pipe: OwnedFd) -> io::Result<Self> {
         let pipe = Arc::new(Sender::from_owned_fd(pipe)?);
-        let state = State { pipe: Some(pipe), backlog: VecDeque::new() };
-        let writer = Self(Arc::new(Shared { state: Mutex::new(state), flush: Notify::new() }));
+        let state = PipeState { pipe: Some(pipe), backlog: VecDeque::new() };
+        let writer = Self(Arc::new(SharedPipe { state: Mutex::new(state), flush: Notify::new() }));
         tokio::spawn(flush_forever(writer.clone()));
         Ok(writer)
     }
@@ -53,15 +53,15 @@ impl PipeWriter {
         self.0.flush.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PipeState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Outlet for PipeWriter {
+impl MessageSender for PipeWriter {
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
         let limit_bytes = match message.purpose {
-            Purpose::Courtesy => MAX_COURTESY_BACKLOG,
+            Purpose::AutomaticReply => MAX_AUTOMATIC_REPLY_BACKLOG,
             Purpose::Request { .. }
             | Purpose::Initialized
             | Purpose::Cancellation { .. }
@@ -99,7 +99,7 @@ impl PipeWriter {
     }
 }
 
-impl State {
+impl PipeState {
     fn close(&mut self) {
         self.pipe = None;
         self.backlog = VecDeque::new();
@@ -182,8 +182,8 @@ mod tests {
         let sent = (0..100).take_while(|_| writer.write(&line, MAX_BACKLOG).is_ok()).count();
         assert!((63..=65).contains(&sent), "{sent} MiB were taken");
         assert_eq!(
-            writer.write(b"pong\n", MAX_COURTESY_BACKLOG),
-            Err(SendError::Backlog { limit_bytes: MAX_COURTESY_BACKLOG })
+            writer.write(b"pong\n", MAX_AUTOMATIC_REPLY_BACKLOG),
+            Err(SendError::Backlog { limit_bytes: MAX_AUTOMATIC_REPLY_BACKLOG })
         );
     }
 

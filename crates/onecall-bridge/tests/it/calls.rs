@@ -5,7 +5,7 @@ use std::time::Duration;
 use onecall_bridge::ServerState;
 use tokio::time::timeout;
 
-use crate::fake::{PATIENCE, call, call_with, reason, server, server_with, start};
+use crate::fake::{TEST_TIMEOUT, call, call_with, reason, server, server_with, start};
 
 #[tokio::test]
 async fn a_call_brings_its_arguments_and_gets_its_value() {
@@ -35,7 +35,7 @@ async fn a_server_that_dies_fails_its_calls_with_how_it_died() {
     let stopped = "'mcp__x__tool' failed: server 'x' is not running: has exited (exit status: 7); ";
     assert!(second == died || second.starts_with(stopped), "{second}");
     let later = call(&bridge, "mcp__x__tool").await;
-    assert!(later.starts_with(&format!("{stopped}it is ")), "{later}");
+    assert!(later.starts_with(&format!("{stopped}onecall starts it again ")), "{later}");
     bridge.shutdown().await;
     assert!(reason(&bridge).starts_with("has exited (exit status: 7); its stderr ends with: bye"));
 }
@@ -82,15 +82,15 @@ async fn a_deadline_or_a_dropped_call_is_a_cancellation() {
     assert_eq!(late, "'mcp__x__tool' failed: no answer within 0.5s");
     bridge.shutdown().await;
 
-    config.call_timeout = Some(PATIENCE);
+    config.call_timeout = Some(TEST_TIMEOUT);
     let bridge = start(vec![config]).await;
     let dropped = timeout(Duration::from_millis(100), call(&bridge, "mcp__x__tool"));
-    let (dropped, told) = tokio::join!(dropped, call(&bridge, "mcp__x__tool"));
+    let (dropped, cancellation) = tokio::join!(dropped, call(&bridge, "mcp__x__tool"));
     assert!(dropped.is_err());
     assert_eq!(
-        told,
+        cancellation,
         "jsonrpc:2.0,method:notifications/cancelled,params:requestId:3,\
-         reason:nobody waits for the answer any more"
+         reason:the caller no longer waits for the answer"
     );
     bridge.shutdown().await;
 }
@@ -106,7 +106,7 @@ async fn requests_of_the_server_are_answered_politely() {
         call(&bridge, "mcp__x__tool").await,
         concat!(
             r#"[{"jsonrpc":"2.0","id":"p","result":{}},{"jsonrpc":"2.0","id":5,"error":"#,
-            r#"{"code":-32601,"message":"there is no client here that supports 'roots/list'"}}]"#
+            r#"{"code":-32601,"message":"no connected client supports 'roots/list'"}}]"#
         )
     );
     bridge.shutdown().await;
@@ -124,7 +124,7 @@ async fn changed_tools_are_listed_again() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, listed).await.unwrap();
+    timeout(TEST_TIMEOUT, listed).await.unwrap();
     let state = bridge.status().pop().unwrap().state;
     assert!(matches!(state, ServerState::Ready { tools: 2, .. }), "{state:?}");
     bridge.shutdown().await;

@@ -1,4 +1,4 @@
-//! Fake servers and the words to ask them something.
+//! Fake servers as shell scripts, and functions that call them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use onecall_bridge::{Bridge, Guard, ServerState};
 use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
 use onecall_core::{
-    AnswerForm, CallHandler, CallableName, Freshness, LogEntry, ResolvedCall, RunContext, RunId,
+    AnswerForm, CallHandler, CallableName, Freshness, LogIndex, ResolvedCall, RunContext, RunId,
     RunKind, ServerName, ToolResolver, ToolValue,
 };
 use serde_json::value::RawValue;
 
-/// Longer than anything takes that is going to happen at all.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a test waits for an event: far longer than any takes, even on a busy machine.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers the handshake, lists the tools in `$TOOLS` and runs `CALL` for every
 /// call, with the line in `$line` and its id in `$id`.
@@ -63,8 +63,8 @@ pub fn command(name: &str, command: &str, args: &[&str]) -> ServerConfig {
             env: BTreeMap::from([("GIVEN".to_owned(), Secret::new("yes"))]),
             cwd: None,
         }),
-        connect_timeout: Some(PATIENCE),
-        call_timeout: Some(PATIENCE),
+        connect_timeout: Some(TEST_TIMEOUT),
+        call_timeout: Some(TEST_TIMEOUT),
         lazy: false,
         pins: None,
     }
@@ -86,15 +86,28 @@ pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
     let name = CallableName::new(name);
     let revision = bridge.revision();
     let tool = bridge.resolve(&name).await.target(&name);
-    let run =
-        Arc::new(RunContext { id: RunId::known("test"), kind: RunKind::Program, caller: None });
+    let run = Arc::new(RunContext {
+        id: RunId::from_existing("test"),
+        kind: RunKind::Program,
+        caller: None,
+    });
     let (form, freshness) = (AnswerForm::Value, Freshness::Any);
-    let log_entry = LogEntry::default();
-    let call =
-        ResolvedCall { id: 1, name, tool, revision, arguments, form, freshness, run, log_entry };
+    let log_index = LogIndex::default();
+    let call = ResolvedCall {
+        id: 1,
+        name,
+        tool,
+        revision,
+        arguments,
+        form,
+        freshness,
+        site: None,
+        run,
+        log_index,
+    };
     match bridge.call(call).await.map(|answer| answer.value) {
         Ok(ToolValue::Nothing) => "nothing".to_owned(),
-        Ok(value) => value.written().1.into_owned(),
+        Ok(value) => value.encode().1.into_owned(),
         Err(error) => error.to_string(),
     }
 }
@@ -102,7 +115,7 @@ pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
 /// Why the only server failed.
 pub fn reason(bridge: &Bridge) -> String {
     match bridge.status().pop().unwrap().state {
-        ServerState::Failed { reason, last_words, .. } => reason + &last_words,
+        ServerState::Failed { reason, stderr_tail, .. } => reason + &stderr_tail,
         other => panic!("not failed: {other:?}"),
     }
 }

@@ -13,18 +13,18 @@ use tempfile::TempDir;
 use testkit::remote::HttpFixture;
 use tokio::time::timeout;
 
-use crate::fake::{PATIENCE, call, call_with, reason, start};
+use crate::fake::{TEST_TIMEOUT, call, call_with, reason, start};
 
 /// How a server is to be reached.
-type Means = fn(RemoteTransport) -> Transport;
+type MakeTransport = fn(RemoteTransport) -> Transport;
 
 /// A fixture server and what it has been sent.
-struct Site {
+struct RecordingFixture {
     fixture: HttpFixture,
     folder: TempDir,
 }
 
-impl Site {
+impl RecordingFixture {
     fn new(flags: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log").display().to_string();
@@ -32,7 +32,7 @@ impl Site {
         Self { fixture: HttpFixture::start(&flags), folder }
     }
 
-    fn config(&self, transport: Means) -> ServerConfig {
+    fn config(&self, transport: MakeTransport) -> ServerConfig {
         let path =
             if transport(remote("")) == Transport::Sse(remote("")) { "/sse" } else { "/mcp" };
         config(transport(remote(&self.fixture.url(path))))
@@ -57,7 +57,7 @@ impl Site {
     }
 
     async fn wait_for(&self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(found) = self.received().into_iter().find(|message| is_wanted(message)) {
                 return found;
@@ -78,8 +78,8 @@ fn config(transport: Transport) -> ServerConfig {
     ServerConfig {
         name: ServerName::new("x"),
         transport,
-        connect_timeout: Some(PATIENCE),
-        call_timeout: Some(PATIENCE),
+        connect_timeout: Some(TEST_TIMEOUT),
+        call_timeout: Some(TEST_TIMEOUT),
         lazy: false,
         pins: None,
     }
@@ -96,7 +96,7 @@ async fn counter(bridge: &Bridge) -> String {
 /// What becomes of a call of `counter`, without its beginning; everything else
 /// still works.
 async fn misbehaving(flags: &str) -> String {
-    let site = Site::new(flags);
+    let site = RecordingFixture::new(flags);
     let bridge = site.http().await;
     let outcome = counter(&bridge).await;
     assert_eq!(add(&bridge).await, "3");
@@ -113,7 +113,7 @@ async fn fails_to_start(transport: Transport) -> String {
 
 #[tokio::test]
 async fn every_kind_of_server_is_called() {
-    let rows: [(&str, Means, &str, &str); 8] = [
+    let rows: [(&str, MakeTransport, &str, &str); 8] = [
         ("--face json", Transport::Http, "http", "2025-11-25"),
         ("--face events", Transport::Http, "http", "2025-11-25"),
         ("--face json --sessions", Transport::Http, "http", "2025-11-25"),
@@ -124,7 +124,7 @@ async fn every_kind_of_server_is_called() {
         ("--face legacy --protocol 2024-11-05", Transport::Sse, "sse", "2024-11-05"),
     ];
     for (flags, transport, label, revision) in rows {
-        let site = Site::new(flags);
+        let site = RecordingFixture::new(flags);
         let bridge = start(vec![site.config(transport)]).await;
         let status = bridge.status().pop().unwrap();
         let ServerState::Ready { protocol, tools: 35, .. } = &status.state else {
@@ -145,7 +145,7 @@ async fn every_kind_of_server_is_called() {
 
 #[tokio::test]
 async fn a_server_with_the_older_transport_is_recognised() {
-    let site = Site::new("--face legacy");
+    let site = RecordingFixture::new("--face legacy");
     let auto = config(Transport::Auto(remote(&site.fixture.url("/sse"))));
     let bridge = start(vec![auto]).await;
     assert_eq!(bridge.status().pop().unwrap().transport, "sse");
@@ -168,7 +168,7 @@ async fn a_server_with_the_older_transport_is_recognised() {
 
 #[tokio::test]
 async fn a_session_goes_with_every_message_and_is_ended() {
-    let site = Site::new("--face events --sessions");
+    let site = RecordingFixture::new("--face events --sessions");
     let bridge = site.http().await;
     assert_eq!(add(&bridge).await, "3");
     // The server's own stream is open: it asks, and is answered.
@@ -190,7 +190,8 @@ async fn a_session_goes_with_every_message_and_is_ended() {
 #[tokio::test]
 async fn a_lost_session_is_renewed_and_the_call_sent_again() {
     for face in ["json", "events"] {
-        let site = Site::new(&format!("--face {face} --sessions --misbehave lose-session"));
+        let site =
+            RecordingFixture::new(&format!("--face {face} --sessions --misbehave lose-session"));
         let bridge = site.http().await;
         assert_eq!(tokio::join!(counter(&bridge), add(&bridge)).0, "1");
         assert_eq!(counter(&bridge).await, "2");
@@ -202,12 +203,12 @@ async fn a_lost_session_is_renewed_and_the_call_sent_again() {
 #[tokio::test]
 async fn a_session_that_is_lost_again_and_again_fails_the_call() {
     let outcome = misbehaving("--sessions --misbehave lose-sessions").await;
-    assert_eq!(outcome, "the server has ended our session");
+    assert_eq!(outcome, "the server ended the session");
 }
 
 #[tokio::test]
 async fn a_server_that_restarts_is_found_again() {
-    let site = Site::new("--sessions");
+    let site = RecordingFixture::new("--sessions");
     let bridge = site.http().await;
     assert_eq!(counter(&bridge).await, "1");
     let address = site.fixture.address().to_owned();
@@ -217,7 +218,7 @@ async fn a_server_that_restarts_is_found_again() {
     );
     let refused = async { while add(&bridge).await != gone {} };
     // The first call may meet a connection that is just being closed.
-    timeout(PATIENCE, refused).await.unwrap();
+    timeout(TEST_TIMEOUT, refused).await.unwrap();
     let _back = HttpFixture::start_at(&address, &["--sessions"]);
     assert_eq!(counter(&bridge).await, "1");
     bridge.shutdown().await;
@@ -225,7 +226,7 @@ async fn a_server_that_restarts_is_found_again() {
 
 #[tokio::test]
 async fn a_broken_stream_is_resumed_without_repeating_the_call() {
-    let site = Site::new("--face events --sessions --misbehave drop");
+    let site = RecordingFixture::new("--face events --sessions --misbehave drop");
     let bridge = site.http().await;
     assert_eq!(counter(&bridge).await, "1");
     assert_eq!(counter(&bridge).await, "2");
@@ -237,7 +238,7 @@ async fn a_broken_stream_is_resumed_without_repeating_the_call() {
 #[tokio::test]
 async fn what_may_have_been_executed_is_not_repeated() {
     for (how, face) in [("drop-for-good", "events"), ("close", "json")] {
-        let site = Site::new(&format!("--face {face} --misbehave {how}"));
+        let site = RecordingFixture::new(&format!("--face {face} --misbehave {how}"));
         let bridge = site.http().await;
         let outcome = counter(&bridge).await;
         assert!(outcome.contains("may have executed the request"), "{outcome}");
@@ -262,10 +263,10 @@ async fn wrong_answers_fail_only_their_call() {
              <html><h1>Sign in</h1>",
         ),
         ("accepted", "the server accepted the request without answering it"),
-        ("garbage", "the server answered something else: {\"jsonrpc\": oops"),
+        ("garbage", "the server answered with something that is not MCP: {\"jsonrpc\": oops"),
         (
             "wrong-id",
-            r#"the server answered something else: {"jsonrpc":"2.0","id":987654321,"result":{}}"#,
+            r#"the server answered with something that is not MCP: {"jsonrpc":"2.0","id":987654321,"result":{}}"#,
         ),
         ("moved", "1"),
         ("drip", "slow"),
@@ -279,7 +280,7 @@ async fn wrong_answers_fail_only_their_call() {
 
 #[tokio::test]
 async fn headers_go_to_no_other_origin() {
-    let other = Site::new("");
+    let other = RecordingFixture::new("");
     let target = other.fixture.url("/mcp");
     let outcome = misbehaving(&format!("--misbehave redirect={target}")).await;
     assert_eq!(
@@ -290,7 +291,7 @@ async fn headers_go_to_no_other_origin() {
             other.fixture.address()
         )
     );
-    let legacy = Site::new(&format!("--face legacy --misbehave endpoint={target}"));
+    let legacy = RecordingFixture::new(&format!("--face legacy --misbehave endpoint={target}"));
     let reason = fails_to_start(Transport::Sse(remote(&legacy.fixture.url("/sse")))).await;
     assert_eq!(
         reason,
@@ -306,7 +307,7 @@ async fn headers_go_to_no_other_origin() {
 #[tokio::test]
 async fn a_deadline_holds_whatever_the_server_does() {
     for how in ["silent", "pings"] {
-        let site = Site::new(&format!("--face events --misbehave {how}"));
+        let site = RecordingFixture::new(&format!("--face events --misbehave {how}"));
         let mut config = site.config(Transport::Http);
         config.call_timeout = Some(Duration::from_millis(400));
         let bridge = start(vec![config]).await;
@@ -318,16 +319,16 @@ async fn a_deadline_holds_whatever_the_server_does() {
                 && message["params"]["requestId"] == call["id"]
         })
         .await;
-        timeout(PATIENCE, bridge.shutdown()).await.unwrap();
+        timeout(TEST_TIMEOUT, bridge.shutdown()).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_dropped_call_closes_its_request() {
-    let site = Site::new("--face stateless --misbehave silent");
+    let site = RecordingFixture::new("--face stateless --misbehave silent");
     let bridge = site.http().await;
     assert!(timeout(Duration::from_millis(200), counter(&bridge)).await.is_err());
-    // A stateless server is told by the end of the connection alone.
+    // A call to a stateless server is cancelled by closing the connection, without a notification.
     assert_eq!(add(&bridge).await, "3");
     assert_eq!(site.count(|message| message["method"] == "notifications/cancelled"), 0);
     bridge.shutdown().await;
@@ -335,7 +336,7 @@ async fn a_dropped_call_closes_its_request() {
 
 #[tokio::test]
 async fn a_password_in_the_address_is_used_and_not_shown() {
-    let site = Site::new("--misbehave status=500");
+    let site = RecordingFixture::new("--misbehave status=500");
     let url = site.fixture.url("/mcp").replace("//", "//me:my-password@");
     let transport = RemoteTransport { url, headers: BTreeMap::new(), oauth: None };
     let bridge = start(vec![config(Transport::Http(transport))]).await;
@@ -349,7 +350,7 @@ async fn a_password_in_the_address_is_used_and_not_shown() {
 
 #[tokio::test]
 async fn many_calls_at_once_survive_a_lost_session() {
-    let site = Site::new("--sessions --misbehave lose-session");
+    let site = RecordingFixture::new("--sessions --misbehave lose-session");
     let bridge = site.http().await;
     let mut calls = tokio::task::JoinSet::new();
     for number in 0..300 {
@@ -368,7 +369,7 @@ async fn many_calls_at_once_survive_a_lost_session() {
 
 #[tokio::test]
 async fn a_stateless_server_is_asked_about_changes() {
-    let site = Site::new("--face stateless");
+    let site = RecordingFixture::new("--face stateless");
     let bridge = site.http().await;
     let asked = site.wait_for(|message| message["method"] == "subscriptions/listen").await;
     assert_eq!(asked["params"]["notifications"]["toolsListChanged"], true);
@@ -377,13 +378,14 @@ async fn a_stateless_server_is_asked_about_changes() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, listed).await.unwrap();
+    timeout(TEST_TIMEOUT, listed).await.unwrap();
     bridge.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_bridge_for_one_call_leaves_nothing_behind() {
-    let sites = ["--face events --sessions", "--face legacy", "--face stateless"].map(Site::new);
+    let sites = ["--face events --sessions", "--face legacy", "--face stateless"]
+        .map(RecordingFixture::new);
     for (site, transport) in sites.iter().zip([Transport::Http, Transport::Sse, Transport::Auto]) {
         let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
         let before = tasks();
@@ -396,7 +398,7 @@ async fn a_bridge_for_one_call_leaves_nothing_behind() {
                 tokio::task::yield_now().await;
             }
         };
-        timeout(PATIENCE, gone).await.unwrap();
+        timeout(TEST_TIMEOUT, gone).await.unwrap();
     }
 }
 
@@ -416,7 +418,7 @@ const WITHOUT_WAITING: Duration = Duration::from_secs(8);
 
 #[tokio::test]
 async fn an_older_server_that_dies_is_missed_at_once() {
-    let mut site = Site::new("--face legacy");
+    let mut site = RecordingFixture::new("--face legacy");
     let bridge = start(vec![site.config(Transport::Sse)]).await;
     assert_eq!(add(&bridge).await, "3");
     let address = site.fixture.address().to_owned();
@@ -435,9 +437,9 @@ async fn an_older_server_that_dies_is_missed_at_once() {
     wait_for_state(&bridge, |state| matches!(state, ServerState::Failed { .. })).await;
     let down = timeout(WITHOUT_WAITING, counter(&bridge)).await.expect("the call fails");
     let expected = "'mcp__x__counter' failed: server 'x' is not running: ";
-    assert!(down.starts_with(expected) && down.contains("started again"), "{down}");
+    assert!(down.starts_with(expected) && down.contains("onecall starts it again"), "{down}");
 
-    // Back at the same address, it is found by itself.
+    // A new server at the old address is connected without a call.
     let _again = HttpFixture::start_at(&address, &["--face", "legacy"]);
     wait_for_state(&bridge, |state| matches!(state, ServerState::Ready { .. })).await;
     assert_eq!(add(&bridge).await, "3");
@@ -446,7 +448,7 @@ async fn an_older_server_that_dies_is_missed_at_once() {
 
 #[tokio::test]
 async fn an_older_server_whose_stream_ends_is_found_again() {
-    let site = Site::new("--face legacy --misbehave end-streams");
+    let site = RecordingFixture::new("--face legacy --misbehave end-streams");
     let bridge = start(vec![site.config(Transport::Sse)]).await;
     assert_eq!(add(&bridge).await, "3");
     assert_eq!(
@@ -473,18 +475,18 @@ async fn servers_that_cannot_be_reached_say_why() {
         ),
         "{unknown}"
     );
-    let plain = Site::new("");
+    let plain = RecordingFixture::new("");
     let tls = format!("https://{}/mcp", plain.fixture.address());
     let tls = fails_to_start(Transport::Http(remote(&tls))).await;
     assert!(tls.contains("could not reach https://127.0.0.1:"), "{tls}");
 
-    let site = Site::new("--misbehave status=401 --misbehave-always");
+    let site = RecordingFixture::new("--misbehave status=401 --misbehave-always");
     assert_eq!(
         fails_to_start(Transport::Auto(remote(&site.fixture.url("/mcp")))).await,
         "'initialize' failed: the server answered 401 Unauthorized; check the token in 'headers': \
          you are [secret]"
     );
-    let site = Site::new("--misbehave silent --misbehave-always");
+    let site = RecordingFixture::new("--misbehave silent --misbehave-always");
     let mut config = site.config(Transport::Http);
     config.connect_timeout = Some(Duration::from_millis(300));
     let bridge = start(vec![config]).await;

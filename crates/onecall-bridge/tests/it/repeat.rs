@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use onecall_config::ServerConfig;
 
-use crate::fake::{PATIENCE, call, script, server_of, start};
+use crate::fake::{TEST_TIMEOUT, call, script, server_of, start};
 
 const TOOLS: &str = r#"
     {"name":"die","inputSchema":{"type":"object"}},
@@ -46,7 +46,7 @@ async fn only_what_never_left_and_does_no_harm() {
     let not_repeated = async {
         for tool in ["plain", "denies"] {
             let said = call(&bridge, &format!("mcp__x__{tool}")).await;
-            let why = "server 'x' is not running: has exited (exit status: 7); it is ";
+            let why = "server 'x' is not running: has exited (exit status: 7); onecall starts it ";
             assert!(said.starts_with(&format!("'mcp__x__{tool}' failed: {why}")), "{said}");
         }
         std::fs::write(refused, "").unwrap();
@@ -66,7 +66,7 @@ async fn a_server_that_does_not_come_back_is_not_waited_for_long() {
     let started = Instant::now();
     let said = call(&bridge, "mcp__x__reads").await;
     // Two seconds, not as long as a call or a start may take.
-    assert!(started.elapsed() < PATIENCE / 2, "{:?}", started.elapsed());
+    assert!(started.elapsed() < TEST_TIMEOUT / 2, "{:?}", started.elapsed());
     assert!(said.contains("server 'x' is not running: has exited (exit status: 7); "), "{said}");
     bridge.shutdown().await;
 }

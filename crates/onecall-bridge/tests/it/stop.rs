@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use onecall_bridge::{Bridge, Guard, run_guard};
 use rustix::process::{Pid, test_kill_process};
 
-use crate::fake::{PATIENCE, call, server, start};
+use crate::fake::{TEST_TIMEOUT, call, server, start};
 
-fn lives(pid: &str) -> bool {
+fn is_alive(pid: &str) -> bool {
     let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
-    // A zombie that nobody reaps in this container is as good as gone.
+    // In a container a zombie may never be reaped, so a zombie counts as ended.
     let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     test_kill_process(pid).is_ok() && !state.is_ok_and(|state| state.contains(") Z "))
 }
@@ -26,7 +26,7 @@ async fn a_well_behaved_server_ends_at_once() {
     let bridge = start(vec![server("x", &script)]).await;
     let pid = call(&bridge, "mcp__x__tool").await;
     bridge.shutdown().await;
-    assert!(!lives(&pid));
+    assert!(!is_alive(&pid));
     assert!(!signalled.exists());
     assert_eq!(
         call(&bridge, "mcp__x__tool").await,
@@ -48,7 +48,7 @@ async fn stubborn_servers_and_their_children_are_killed_side_by_side() {
     let started = Instant::now();
     bridge.shutdown().await;
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
-    let left: Vec<&String> = pids.iter().filter(|pid| lives(pid)).collect();
+    let left: Vec<&String> = pids.iter().filter(|pid| is_alive(pid)).collect();
     assert!(left.is_empty(), "{left:?} of {pids:?}");
 }
 
@@ -57,7 +57,7 @@ async fn what_a_dead_server_started_ends_too() {
     let bridge = start(vec![server("x", "sleep 1000 >/dev/null 2>&1 & text $!; exit 1")]).await;
     let pid = call(&bridge, "mcp__x__tool").await;
     bridge.shutdown().await;
-    assert!(!lives(&pid));
+    assert!(!is_alive(&pid));
 }
 
 /// Ignores every polite request to end: neither the end of its stdin nor
@@ -75,10 +75,10 @@ fn a_guard_stops_what_a_killed_gateway_left() {
         this_binary("stop::gateway_process").env(PID_FILE, &pid_file).spawn().unwrap();
     wait_until(|| pid_file.exists());
     let pid = std::fs::read_to_string(&pid_file).unwrap();
-    assert!(lives(&pid));
+    assert!(is_alive(&pid));
     gateway.kill().unwrap();
     gateway.wait().unwrap();
-    wait_until(|| !lives(&pid));
+    wait_until(|| !is_alive(&pid));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn this_binary(process: &str) -> Command {
 }
 
 fn wait_until(mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !condition() {
         assert!(Instant::now() < deadline, "it did not happen in time");
         std::thread::sleep(Duration::from_millis(10));

@@ -10,43 +10,43 @@ mod typescript;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onecall_core::{Category, Digest, Language, ToolSpec};
+use onecall_core::{Digest, Language, ToolCategory, ToolSpec};
 
-use self::names::{Place, places};
-use crate::observed::Observed;
+use self::names::{FunctionLocation, function_locations};
+use crate::observed::ObservedOutput;
 
 /// A tool for which files are generated.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct GeneratedTool {
     /// The tool.
     pub spec: Arc<ToolSpec>,
     /// The category, which is the name of its folder.
-    pub category: Category,
+    pub category: ToolCategory,
     /// The shape of its earlier results, if the server declares none.
-    pub observed: Option<Observed>,
+    pub observed: Option<ObservedOutput>,
 }
 
 /// The generated files by their relative paths, with `/` as the separator.
-pub type Files = BTreeMap<String, String>;
+pub type GeneratedFiles = BTreeMap<String, String>;
 
 /// Generates the files for these tools. The result does not depend on the order of the tools.
 /// `folder` is the name of the folder, for use in the documentation.
 #[must_use]
-pub fn generate(tools: &[Listed], language: Language, folder: &str) -> Files {
-    let placed = placed(tools, language);
+pub fn generate(tools: &[GeneratedTool], language: Language, folder: &str) -> GeneratedFiles {
+    let located = locate_tools(tools, language);
     match language {
-        Language::TypeScript => typescript::files(&placed, folder),
-        Language::Python => python::files(&placed, folder),
+        Language::TypeScript => typescript::files(&located, folder),
+        Language::Python => python::files(&located, folder),
     }
 }
 
 /// The generated file of a single tool.
 #[must_use]
-pub fn generated_file(tool: &Listed, language: Language) -> String {
-    let placed = placed(std::slice::from_ref(tool), language);
-    let text = placed.first().map(|placed| match language {
-        Language::TypeScript => typescript::tool(placed).text,
-        Language::Python => python::tool(placed),
+pub fn generated_file(tool: &GeneratedTool, language: Language) -> String {
+    let located = locate_tools(std::slice::from_ref(tool), language);
+    let text = located.first().map(|located| match language {
+        Language::TypeScript => typescript::tool(located).text,
+        Language::Python => python::tool(located),
     });
     text.unwrap_or_default()
 }
@@ -58,17 +58,20 @@ pub fn content_digest(content: &[u8]) -> String {
 }
 
 /// A tool and the location of its file.
-struct Placed<'a> {
-    tool: &'a Listed,
-    place: Place,
+struct LocatedTool<'a> {
+    tool: &'a GeneratedTool,
+    location: FunctionLocation,
 }
 
-fn placed(tools: &[Listed], language: Language) -> Vec<Placed<'_>> {
-    let mut tools: Vec<&Listed> = tools.iter().collect();
+fn locate_tools(tools: &[GeneratedTool], language: Language) -> Vec<LocatedTool<'_>> {
+    let mut tools: Vec<&GeneratedTool> = tools.iter().collect();
     tools.sort_by(|one, other| one.spec.callable.cmp(&other.spec.callable));
-    let found = places(&tools, language);
-    let mut placed: Vec<Placed<'_>> =
-        tools.into_iter().zip(found).map(|(tool, place)| Placed { tool, place }).collect();
-    placed.sort_by(|one, other| one.place.cmp(&other.place));
-    placed
+    let found = function_locations(&tools, language);
+    let mut located: Vec<LocatedTool<'_>> = tools
+        .into_iter()
+        .zip(found)
+        .map(|(tool, location)| LocatedTool { tool, location })
+        .collect();
+    located.sort_by(|one, other| one.location.cmp(&other.location));
+    located
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use onecall_core::Language;
 
-use super::Listed;
+use super::GeneratedTool;
 use crate::casing::{camel_case, snake_case};
 use crate::naming::short_digest;
 use crate::python::is_keyword;
@@ -59,7 +59,7 @@ const MAX_NAME: usize = 80;
 
 /// The location of a tool's function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct FunctionLocation {
     /// The folder of the server.
     pub(super) server: String,
     /// The folder of the category.
@@ -71,29 +71,35 @@ pub(super) struct Place {
 }
 
 /// The location of each tool, in the given order.
-pub(super) fn places(tools: &[&Listed], language: Language) -> Vec<Place> {
+pub(super) fn function_locations(
+    tools: &[&GeneratedTool],
+    language: Language,
+) -> Vec<FunctionLocation> {
     let servers: HashSet<&str> = tools.iter().map(|it| it.spec.server.as_str()).collect();
     let mut servers: Vec<&str> = servers.into_iter().collect();
     servers.sort_unstable();
-    let folders =
-        servers.iter().map(|name| Wanted { scope: "", name: folder(name, language), raw: name });
+    let folders = servers.iter().map(|name| WantedName {
+        scope: "",
+        name: folder(name, language),
+        raw: name,
+    });
     let folders: HashMap<&str, String> =
-        servers.iter().copied().zip(distinct(folders.collect())).collect();
-    let functions = distinct(
+        servers.iter().copied().zip(unique_names(folders.collect())).collect();
+    let functions = unique_names(
         tools
             .iter()
-            .map(|it| Wanted {
+            .map(|it| WantedName {
                 scope: it.spec.server.as_str(),
                 name: function(it.spec.tool.as_str(), language),
                 raw: it.spec.tool.as_str(),
             })
             .collect(),
     );
-    let files = distinct(
+    let files = unique_names(
         tools
             .iter()
             .zip(&functions)
-            .map(|(it, function)| Wanted {
+            .map(|(it, function)| WantedName {
                 scope: it.spec.server.as_str(),
                 name: match language {
                     Language::TypeScript => file(plain(it.spec.tool.as_str()), language),
@@ -104,7 +110,7 @@ pub(super) fn places(tools: &[&Listed], language: Language) -> Vec<Place> {
             .collect(),
     );
     let each = tools.iter().zip(functions).zip(files);
-    each.map(|((tool, function), file)| Place {
+    each.map(|((tool, function), file)| FunctionLocation {
         server: folders.get(tool.spec.server.as_str()).cloned().unwrap_or_default(),
         category: tool.category.name(),
         file,
@@ -113,7 +119,7 @@ pub(super) fn places(tools: &[&Listed], language: Language) -> Vec<Place> {
     .collect()
 }
 
-struct Wanted<'a> {
+struct WantedName<'a> {
     /// Names only have to be unique within a scope.
     scope: &'a str,
     name: String,
@@ -123,7 +129,7 @@ struct Wanted<'a> {
 
 /// Makes names unique: names that collide, also if only their case differs, get a digest, as
 /// callable names do.
-fn distinct(wanted: Vec<Wanted<'_>>) -> Vec<String> {
+fn unique_names(wanted: Vec<WantedName<'_>>) -> Vec<String> {
     let mut owners: HashMap<(&str, String), usize> = HashMap::new();
     for it in &wanted {
         *owners.entry((it.scope, it.name.to_lowercase())).or_default() += 1;

@@ -1,29 +1,31 @@
 //! Chooses tools and arguments for the generated examples.
 
-use onecall_core::{Category, ToolSpec};
+use onecall_core::{ToolCategory, ToolSpec};
 use serde_json::{Value, json};
 
-use super::Placed;
+use super::LocatedTool;
 use crate::types::{Field, Type, Types};
 
 /// The largest number of required parameters of a tool in an example.
 const MAX_REQUIRED: usize = 4;
 
 /// The tools that examples use: those that change nothing and are easy to call.
-pub(super) fn simple<'a>(placed: &'a [Placed<'a>]) -> Vec<(&'a Placed<'a>, Vec<(String, Value)>)> {
+pub(super) fn example_tools<'a>(
+    located: &'a [LocatedTool<'a>],
+) -> Vec<(&'a LocatedTool<'a>, Vec<(String, Value)>)> {
     let is_harmless =
-        |category: Category| matches!(category, Category::Query | Category::Validation);
-    let harmless = placed.iter().filter(|it| is_harmless(it.tool.category));
-    let mut simple: Vec<_> =
+        |category: ToolCategory| matches!(category, ToolCategory::Query | ToolCategory::Validation);
+    let harmless = located.iter().filter(|it| is_harmless(it.tool.category));
+    let mut example_tools: Vec<_> =
         harmless.filter_map(|it| Some((it, arguments(&it.tool.spec)?))).collect();
     // Tools without required arguments come first, and lists are best for filtering.
-    simple.sort_by_key(|(placed, arguments)| {
-        let name = placed.place.function.to_lowercase();
+    example_tools.sort_by_key(|(located, arguments)| {
+        let name = located.location.function.to_lowercase();
         let is_many =
             ["list", "search", "find", "query", "rows"].iter().any(|it| name.contains(it));
         (!is_many, arguments.len())
     });
-    simple
+    example_tools
 }
 
 /// A sample value for every required argument, if all of them have simple types.
@@ -40,12 +42,12 @@ fn arguments(spec: &ToolSpec) -> Option<Vec<(String, Value)>> {
 }
 
 fn value(field: &Field, types: &Types) -> Option<Value> {
-    let of = match &field.of {
-        Type::Reference(target) => &types.targets.get(*target)?.of,
-        of => of,
+    let value_type = match &field.value_type {
+        Type::Reference(target) => &types.targets.get(*target)?.value_type,
+        other => other,
     };
     let format = |name: &str| field.note.details.iter().any(|it| *it == format!("format {name}"));
-    Some(match of {
+    Some(match value_type {
         Type::Text if format("date") => json!("2025-01-31"),
         Type::Text if format("date-time") => json!("2025-01-31T12:00:00Z"),
         Type::Text if format("uri") => json!("https://example.com"),

@@ -4,8 +4,8 @@ use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt
 use ruff_python_ast::{Comprehension, Expr, ExprAttribute, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
-use super::names::{Names, TOOLS};
-use super::parse::{Lines, Parsed};
+use super::names::{BoundNames, TOOLS};
+use super::parse::{SourceLines, SyntaxTreeView};
 
 /// A place at which a program names a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +31,15 @@ pub struct ToolUses {
 }
 
 /// The tools that a program may call; `None` if it has a syntax error.
-pub(super) fn tool_uses(parsed: &Parsed<'_>) -> Option<ToolUses> {
+pub(super) fn tool_uses(parsed: &SyntaxTreeView<'_>) -> Option<ToolUses> {
     if parsed.error.is_some() {
         return None;
     }
-    let names = Names::of(parsed.body);
-    let mut uses = Uses {
+    let names = BoundNames::of(parsed.body);
+    let mut uses = ToolUseCollector {
         names: &names,
         lines: parsed.lines,
-        found: ToolUses { named: Vec::new(), may_call_others: !names.are_plain() },
+        found: ToolUses { named: Vec::new(), may_call_others: !names.are_all_visible() },
         loops: 0,
         functions: 0,
     };
@@ -48,16 +48,16 @@ pub(super) fn tool_uses(parsed: &Parsed<'_>) -> Option<ToolUses> {
     Some(uses.found)
 }
 
-struct Uses<'a> {
-    names: &'a Names<'a>,
-    lines: &'a Lines<'a>,
+struct ToolUseCollector<'a> {
+    names: &'a BoundNames<'a>,
+    lines: &'a SourceLines<'a>,
     found: ToolUses,
     loops: usize,
     functions: usize,
 }
 
-impl Uses<'_> {
-    fn found(&mut self, name: &str, at: &impl Ranged) {
+impl ToolUseCollector<'_> {
+    fn record_use(&mut self, name: &str, at: &impl Ranged) {
         self.found.named.push(ToolUse {
             name: name.to_owned(),
             line: self.lines.number(at.start()),
@@ -90,7 +90,7 @@ impl Uses<'_> {
     }
 }
 
-impl<'a> Visitor<'a> for Uses<'_> {
+impl<'a> Visitor<'a> for ToolUseCollector<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::For(it) => {
@@ -113,14 +113,14 @@ impl<'a> Visitor<'a> for Uses<'_> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(it) if it.ctx == ExprContext::Load && self.names.may_be_tool(&it.id) => {
-                self.found(&it.id, it);
+                self.record_use(&it.id, it);
             }
             // Any use of `tools` other than an attribute access.
             Expr::Name(it) if it.id == TOOLS && !self.names.is_bound(TOOLS) => {
                 self.found.may_call_others = true;
             }
             Expr::Attribute(it) => match self.names.tool_of(expr) {
-                Some((name, _)) => self.found(name, it),
+                Some((name, _)) => self.record_use(name, it),
                 None if is_search(it) && !self.names.is_bound(TOOLS) => {}
                 None => walk_expr(self, expr),
             },

@@ -14,32 +14,32 @@ const MAX_INDENT: usize = 1_000;
 /// An upper bound on the depth of a source's tree; `None` if it may be too deep. A tree cannot be
 /// deeper than the number of tokens of one of its parts.
 pub(super) fn depth(source: &str) -> Option<usize> {
-    let indent = furthest_indent(source);
+    let indent = largest_indent(source);
     if indent > MAX_INDENT {
         return None;
     }
-    Some(most_levels(source)? + indent)
+    Some(max_nesting(source)? + indent)
 }
 
 /// The largest indentation of the raw lines. The lexer sees no indentation in a bracket that is
 /// never closed, but the parser may.
-fn furthest_indent(source: &str) -> usize {
+fn largest_indent(source: &str) -> usize {
     let blanks = |line: &str| line.bytes().take_while(|byte| b" \t\x0c".contains(byte)).count();
     source.split(['\n', '\r']).map(blanks).max().unwrap_or_default()
 }
 
 /// The state between two brackets.
 #[derive(Default)]
-struct Level {
+struct BracketLevel {
     /// The number of tokens that may be nested in one another.
     tokens: usize,
     /// Whether there is a lambda: a comma in its parameters does not end the nesting.
     has_lambda: bool,
 }
 
-fn most_levels(source: &str) -> Option<usize> {
+fn max_nesting(source: &str) -> Option<usize> {
     let mut lexer = lex(source, Mode::Module);
-    let mut levels = vec![Level::default()];
+    let mut levels = vec![BracketLevel::default()];
     let mut blocks = 0_usize;
     let (mut depth, mut most) = (0_usize, 0);
     // Every token has at least one byte, except for the ends of lines and blocks.
@@ -65,7 +65,7 @@ fn most_levels(source: &str) -> Option<usize> {
             _ => {}
         }
         if levels.is_empty() {
-            levels.push(Level::default());
+            levels.push(BracketLevel::default());
         }
         if let Some(level) = levels.last_mut() {
             if token == TokenKind::Comma && !level.has_lambda {
@@ -84,7 +84,7 @@ fn most_levels(source: &str) -> Option<usize> {
                 | TokenKind::FStringStart
                 | TokenKind::TStringStart
         ) {
-            levels.push(Level::default());
+            levels.push(BracketLevel::default());
         }
         most = most.max(depth + blocks);
         if most > MAX_DEPTH {

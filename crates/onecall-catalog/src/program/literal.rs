@@ -3,10 +3,10 @@
 use ruff_python_ast::{Expr, ExprDict, Number, UnaryOp};
 use serde_json::Value;
 
-use crate::Known;
+use crate::PartialValue;
 
 /// The value of an expression, as far as the source shows it.
-pub(super) fn known(expr: &Expr) -> Known {
+pub(super) fn partial_value(expr: &Expr) -> PartialValue {
     let value = match expr {
         Expr::StringLiteral(it) => Some(Value::from(it.value.to_str())),
         Expr::BooleanLiteral(it) => Some(Value::Bool(it.value)),
@@ -17,18 +17,18 @@ pub(super) fn known(expr: &Expr) -> Known {
         },
         Expr::List(it) => return items(&it.elts),
         Expr::Tuple(it) => return items(&it.elts),
-        Expr::Dict(it) => return entries(it).map_or(Known::Unknown, Known::Entries),
+        Expr::Dict(it) => return entries(it).map_or(PartialValue::Unknown, PartialValue::Entries),
         _ => None,
     };
-    value.map_or(Known::Unknown, Known::Value)
+    value.map_or(PartialValue::Unknown, PartialValue::Value)
 }
 
 /// The entries of a dict if all keys are known and distinct.
-pub(super) fn entries(dict: &ExprDict) -> Option<Vec<(String, Known)>> {
-    let mut entries: Vec<(String, Known)> = Vec::new();
+pub(super) fn entries(dict: &ExprDict) -> Option<Vec<(String, PartialValue)>> {
+    let mut entries: Vec<(String, PartialValue)> = Vec::new();
     for item in &dict.items {
         let Some(Expr::StringLiteral(key)) = &item.key else { return None };
-        entries.push((key.value.to_str().to_owned(), known(&item.value)));
+        entries.push((key.value.to_str().to_owned(), partial_value(&item.value)));
     }
     let mut keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
     keys.sort_unstable();
@@ -36,16 +36,16 @@ pub(super) fn entries(dict: &ExprDict) -> Option<Vec<(String, Known)>> {
 }
 
 /// Whether a value is certainly not a dict.
-pub(super) fn is_no_dict(expr: &Expr) -> bool {
+pub(super) fn is_not_dict(expr: &Expr) -> bool {
     expr.is_literal_expr()
         || matches!(expr, Expr::FString(_) | Expr::List(_) | Expr::Tuple(_) | Expr::ListComp(_))
 }
 
-fn items(items: &[Expr]) -> Known {
+fn items(items: &[Expr]) -> PartialValue {
     if items.iter().any(Expr::is_starred_expr) {
-        return Known::Unknown;
+        return PartialValue::Unknown;
     }
-    Known::Items(items.iter().map(known).collect())
+    PartialValue::Items(items.iter().map(partial_value).collect())
 }
 
 fn number(number: &Number, negative: bool) -> Option<Value> {

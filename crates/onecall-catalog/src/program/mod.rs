@@ -6,12 +6,12 @@
 
 mod arguments;
 mod calls;
+mod certain_path;
 mod depth;
-mod leaving;
+mod exits;
 mod literal;
 mod names;
 mod parse;
-mod path;
 mod source;
 
 use std::borrow::Cow;
@@ -23,16 +23,16 @@ use onecall_core::Resolution;
 pub use calls::{ToolUse, ToolUses};
 pub use names::ASYNC_PREFIX;
 
-use parse::{Parsed, Tree};
+use parse::{SyntaxTree, SyntaxTreeView};
 
 /// Looks up names for the program that is checked.
-pub trait Tools: Sync {
+pub trait ToolLookup: Sync {
     /// Looks up a callable name, or a name after `tools.`. `None` means that the result is not
     /// known; then nothing is reported.
     fn resolve(&self, name: &str) -> Option<Resolution>;
 }
 
-impl<F: Fn(&str) -> Option<Resolution> + Sync> Tools for F {
+impl<F: Fn(&str) -> Option<Resolution> + Sync> ToolLookup for F {
     fn resolve(&self, name: &str) -> Option<Resolution> {
         self(name)
     }
@@ -68,7 +68,7 @@ impl fmt::Display for Finding {
 pub struct ParsedProgram<'a> {
     source: Cow<'a, str>,
     /// `None` for a source that is too large or too deeply nested to be parsed safely.
-    tree: OnceLock<Option<Tree>>,
+    tree: OnceLock<Option<SyntaxTree>>,
 }
 
 impl<'a> ParsedProgram<'a> {
@@ -109,10 +109,10 @@ impl<'a> ParsedProgram<'a> {
     /// occur; only the first syntax error if it has one. Empty for a program that is too large or
     /// too deeply nested to be parsed safely: running it will show the error.
     #[must_use]
-    pub fn findings(&self, tools: &dyn Tools) -> Vec<Finding> {
-        let read = |parsed: Parsed<'_>| match parsed.error {
+    pub fn findings(&self, tools: &dyn ToolLookup) -> Vec<Finding> {
+        let read = |parsed: SyntaxTreeView<'_>| match parsed.error {
             Some(error) => vec![error],
-            None => path::findings(&parsed, tools),
+            None => certain_path::findings(&parsed, tools),
         };
         self.with_tree(read).unwrap_or_default()
     }
@@ -124,8 +124,8 @@ impl<'a> ParsedProgram<'a> {
     }
 
     /// Passes the tree to `read`; `None` if there is no tree.
-    fn with_tree<T: Send>(&self, read: impl FnOnce(Parsed<'_>) -> T + Send) -> Option<T> {
-        let tree = self.tree.get_or_init(|| Tree::of(&self.source)).as_ref()?;
+    fn with_tree<T: Send>(&self, read: impl FnOnce(SyntaxTreeView<'_>) -> T + Send) -> Option<T> {
+        let tree = self.tree.get_or_init(|| SyntaxTree::of(&self.source)).as_ref()?;
         tree.read(&self.source, read)
     }
 }

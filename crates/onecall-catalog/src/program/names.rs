@@ -26,24 +26,24 @@ pub const ASYNC_PREFIX: &str = "async_";
 
 /// How a tool is called through `tools`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Interface {
+pub(super) enum CallInterface {
     /// The call returns the value.
-    Waiting,
+    Blocking,
     /// The call returns an awaitable.
-    Awaited,
+    Awaitable,
 }
 
-impl Interface {
+impl CallInterface {
     /// How `tools.<name>` is called, given the tool it refers to: `tools.async_x` is awaitable if
     /// it refers to the tool `x`.
     pub(super) fn of(self, name: &str, spec: &ToolSpec) -> Self {
         let is_own = spec.callable.as_str() == name || spec.tool.as_str() == name;
-        if name.starts_with(ASYNC_PREFIX) && !is_own { Self::Awaited } else { self }
+        if name.starts_with(ASYNC_PREFIX) && !is_own { Self::Awaitable } else { self }
     }
 }
 
 /// Names that allow a program to bind other names invisibly.
-const UNSEEN: [&str; 19] = [
+const INVISIBLE_BINDERS: [&str; 19] = [
     "__builtins__",
     "__dict__",
     "__globals__",
@@ -67,16 +67,16 @@ const UNSEEN: [&str; 19] = [
 
 /// The names that a program binds.
 #[derive(Default)]
-pub(super) struct Names<'a> {
+pub(super) struct BoundNames<'a> {
     /// How often each name is bound.
     bound: HashMap<&'a str, usize>,
     /// How often each name is bound by `import name`.
     imported: HashMap<&'a str, usize>,
     /// Whether names may be bound in ways that cannot be analysed.
-    unseen: bool,
+    has_invisible_bindings: bool,
 }
 
-impl<'a> Names<'a> {
+impl<'a> BoundNames<'a> {
     pub(super) fn of(body: &'a [Stmt]) -> Self {
         let mut names = Self::default();
         names.visit_body(body);
@@ -84,8 +84,8 @@ impl<'a> Names<'a> {
     }
 
     /// Whether all bindings of names are visible in the source.
-    pub(super) fn are_plain(&self) -> bool {
-        !self.unseen
+    pub(super) fn are_all_visible(&self) -> bool {
+        !self.has_invisible_bindings
     }
 
     /// Whether a name can only refer to a tool.
@@ -94,13 +94,13 @@ impl<'a> Names<'a> {
     }
 
     /// The tool that `tools.name` or `tools.aio.name` refers to.
-    pub(super) fn tool_of<'b>(&self, expr: &'b Expr) -> Option<(&'b str, Interface)> {
+    pub(super) fn tool_of<'b>(&self, expr: &'b Expr) -> Option<(&'b str, CallInterface)> {
         let Expr::Attribute(it) = expr else { return None };
         let (base, interface) = match &*it.value {
             Expr::Attribute(inner) if inner.attr.as_str() == "aio" => {
-                (&*inner.value, Interface::Awaited)
+                (&*inner.value, CallInterface::Awaitable)
             }
-            base => (base, Interface::Waiting),
+            base => (base, CallInterface::Blocking),
         };
         let is_tools =
             matches!(base, Expr::Name(name) if name.id == TOOLS) && !self.is_bound(TOOLS);
@@ -127,19 +127,19 @@ impl<'a> Names<'a> {
         *self.bound.entry(name).or_default() += 1;
     }
 
-    fn see(&mut self, name: &'a str) {
-        self.unseen |= UNSEEN.contains(&name);
+    fn check_name(&mut self, name: &'a str) {
+        self.has_invisible_bindings |= INVISIBLE_BINDERS.contains(&name);
     }
 }
 
-impl<'a> Visitor<'a> for Names<'a> {
+impl<'a> Visitor<'a> for BoundNames<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::FunctionDef(it) => self.bind(&it.name),
             Stmt::ClassDef(it) => self.bind(&it.name),
             Stmt::Global(it) => it.names.iter().for_each(|name| self.bind(name)),
             Stmt::Nonlocal(it) => it.names.iter().for_each(|name| self.bind(name)),
-            Stmt::ImportFrom(it) => it.module.iter().for_each(|name| self.see(name)),
+            Stmt::ImportFrom(it) => it.module.iter().for_each(|name| self.check_name(name)),
             _ => {}
         }
         walk_stmt(self, stmt);
@@ -148,14 +148,14 @@ impl<'a> Visitor<'a> for Names<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(it) => {
-                self.see(&it.id);
+                self.check_name(&it.id);
                 if it.ctx != ExprContext::Load {
                     self.bind(&it.id);
                 }
             }
             // `asyncio.gather = …` changes the meaning of a name as well.
             Expr::Attribute(it) => {
-                self.see(&it.attr);
+                self.check_name(&it.attr);
                 if it.ctx != ExprContext::Load {
                     self.bind(&it.attr);
                 }
@@ -167,9 +167,9 @@ impl<'a> Visitor<'a> for Names<'a> {
 
     fn visit_alias(&mut self, alias: &'a Alias) {
         let name = alias.name.as_str();
-        self.unseen |= name == "*";
+        self.has_invisible_bindings |= name == "*";
         for part in name.split('.') {
-            self.see(part);
+            self.check_name(part);
         }
         let first = name.split('.').next().unwrap_or(name);
         match &alias.asname {

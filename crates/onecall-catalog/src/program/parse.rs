@@ -17,17 +17,17 @@ const MAX_SOURCE: usize = 1024 * 1024;
 
 /// The stack size for deep trees, far more than the deepest accepted tree needs in any build. Only
 /// touched pages take memory.
-const STACK: usize = 64 * 1024 * 1024;
+const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// The depth for which any stack suffices. Most programs are below it, and starting a thread takes
 /// longer than analysing them.
-const SHALLOW: usize = 100;
+const SHALLOW_DEPTH: usize = 100;
 
 /// The longest source line that is shown, in characters.
 const MAX_LINE: usize = 200;
 
 /// The tree of a source, which is parsed once and can be read any number of times.
-pub(super) struct Tree {
+pub(super) struct SyntaxTree {
     /// `None` only while the tree is dropped.
     parsed: Option<ruff_python_parser::Parsed<ModModule>>,
     /// The offset of each line.
@@ -36,15 +36,15 @@ pub(super) struct Tree {
 }
 
 /// A borrowed view of a tree.
-pub(super) struct Parsed<'a> {
+pub(super) struct SyntaxTreeView<'a> {
     pub(super) body: &'a [Stmt],
     pub(super) tokens: &'a Tokens,
-    pub(super) lines: &'a Lines<'a>,
+    pub(super) lines: &'a SourceLines<'a>,
     /// The first syntax error. The rest of the source is not analysed then.
     pub(super) error: Option<Finding>,
 }
 
-impl Tree {
+impl SyntaxTree {
     /// Parses a source; `None` if it is too large or too deeply nested to be parsed safely.
     pub(super) fn of(source: &str) -> Option<Self> {
         if source.len() > MAX_SOURCE {
@@ -60,19 +60,19 @@ impl Tree {
     pub(super) fn read<T: Send>(
         &self,
         source: &str,
-        read: impl FnOnce(Parsed<'_>) -> T + Send,
+        read: impl FnOnce(SyntaxTreeView<'_>) -> T + Send,
     ) -> Option<T> {
         let parsed = self.parsed.as_ref()?;
-        let lines = Lines { source, starts: &self.line_starts };
+        let lines = SourceLines { source, starts: &self.line_starts };
         let error = parsed.errors().first().map(|error| {
             lines.finding(error.location.start(), "SyntaxError", error.error.to_string())
         });
         let (body, tokens, lines) = (parsed.suite(), parsed.tokens(), &lines);
-        on_stack_for(self.depth, || read(Parsed { body, tokens, lines, error }))
+        on_stack_for(self.depth, || read(SyntaxTreeView { body, tokens, lines, error }))
     }
 }
 
-impl Drop for Tree {
+impl Drop for SyntaxTree {
     fn drop(&mut self) {
         let parsed = &mut self.parsed;
         if on_stack_for(self.depth, || drop(parsed.take())).is_none() {
@@ -84,17 +84,18 @@ impl Drop for Tree {
 
 /// Runs work that recurses into a tree of this depth, on a stack that is large enough.
 fn on_stack_for<T: Send>(depth: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
-    if depth <= SHALLOW {
+    if depth <= SHALLOW_DEPTH {
         return panic::catch_unwind(AssertUnwindSafe(work)).ok();
     }
     thread::scope(|scope| {
-        let builder = thread::Builder::new().name("program-check".to_owned()).stack_size(STACK);
+        let builder =
+            thread::Builder::new().name("program-check".to_owned()).stack_size(STACK_BYTES);
         builder.spawn_scoped(scope, work).ok()?.join().ok()
     })
 }
 
 /// The lines of a source, as Python counts them.
-pub(super) struct Lines<'a> {
+pub(super) struct SourceLines<'a> {
     source: &'a str,
     starts: &'a [usize],
 }
@@ -109,7 +110,7 @@ fn line_starts(source: &str) -> Vec<usize> {
     std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
 }
 
-impl Lines<'_> {
+impl SourceLines<'_> {
     /// The number of the line of an offset, from 1.
     pub(super) fn number(&self, offset: TextSize) -> usize {
         self.starts.partition_point(|start| *start <= offset.to_usize())

@@ -64,11 +64,11 @@ fn without_fence(code: &str, language: Language) -> Option<String> {
     }
     let is_fence = |at: usize| at == first || (is_closed && at == last);
     let numbered = lines.into_iter().enumerate();
-    Some(numbered.map(|(at, line)| if is_fence(at) { end_of(line) } else { line }).collect())
+    Some(numbered.map(|(at, line)| if is_fence(at) { line_break_of(line) } else { line }).collect())
 }
 
 /// The line break at the end of a line.
-fn end_of(line: &str) -> &str {
+fn line_break_of(line: &str) -> &str {
     line.get(line.trim_end_matches(['\r', '\n']).len()..).unwrap_or_default()
 }
 
@@ -85,7 +85,7 @@ fn dedented(program: &ParsedProgram<'_>) -> Option<String> {
     }
     let (texts, statements) = program.with_tree(|parsed| {
         let is_refused = parsed.error.is_some();
-        is_refused.then(|| (lines_of_text(parsed.tokens), starts_of_statements(parsed.tokens)))
+        is_refused.then(|| (string_ranges(parsed.tokens), starts_of_statements(parsed.tokens)))
     })??;
     let lines = Lines::of(code);
     let begins = |start: &usize| lines.at(*start).is_some_and(|line| line.starts_with(margin));
@@ -99,7 +99,7 @@ fn dedented(program: &ParsedProgram<'_>) -> Option<String> {
         if keeps_texts && is_text(start) {
             line
         } else if line.trim().is_empty() {
-            end_of(line)
+            line_break_of(line)
         } else {
             line.strip_prefix(margin).unwrap_or(line)
         }
@@ -139,7 +139,7 @@ impl<'a> Lines<'a> {
 }
 
 /// The start and end offsets of the text in strings.
-fn lines_of_text(tokens: &Tokens) -> Vec<(usize, usize)> {
+fn string_ranges(tokens: &Tokens) -> Vec<(usize, usize)> {
     let is_text = |kind: TokenKind| {
         matches!(kind, TokenKind::String | TokenKind::FStringMiddle | TokenKind::TStringMiddle)
     };

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::literal::{is_short, python_literal, python_string};
-use crate::types::{Object, Type, Types, kinds_of};
+use crate::types::{Object, Type, Types, types_of_values};
 
 /// The deepest nesting of types that is shown.
 const MAX_DEPTH: usize = 4;
@@ -28,11 +28,11 @@ pub(crate) enum Direction {
 }
 
 /// Writes the types of one schema document.
-pub(crate) struct Compact<'a> {
+pub(crate) struct CompactTypeWriter<'a> {
     types: &'a Types,
     direction: Direction,
     /// The levels of objects whose keys are shown.
-    shapes: usize,
+    object_levels: usize,
     nodes_left: usize,
     /// The references that are being written, to detect recursion.
     references: Vec<usize>,
@@ -42,23 +42,23 @@ pub(crate) struct Compact<'a> {
 #[derive(Clone, Copy)]
 struct Level {
     depth: usize,
-    shapes: usize,
+    object_levels: usize,
 }
 
-impl<'a> Compact<'a> {
-    pub(crate) fn new(types: &'a Types, direction: Direction, shapes: usize) -> Self {
-        Self { types, direction, shapes, nodes_left: MAX_NODES, references: Vec::new() }
+impl<'a> CompactTypeWriter<'a> {
+    pub(crate) fn new(types: &'a Types, direction: Direction, object_levels: usize) -> Self {
+        Self { types, direction, object_levels, nodes_left: MAX_NODES, references: Vec::new() }
     }
 
     /// Writes one of the types in Python syntax.
-    pub(crate) fn type_of(&mut self, of: &'a Type) -> String {
-        self.write(of, Level { depth: MAX_DEPTH, shapes: self.shapes })
+    pub(crate) fn type_of(&mut self, value_type: &'a Type) -> String {
+        self.write(value_type, Level { depth: MAX_DEPTH, object_levels: self.object_levels })
     }
 
-    fn write(&mut self, of: &'a Type, level: Level) -> String {
+    fn write(&mut self, value_type: &'a Type, level: Level) -> String {
         let Some(nodes_left) = self.nodes_left.checked_sub(1) else { return any() };
         self.nodes_left = nodes_left;
-        match of {
+        match value_type {
             Type::Any => any(),
             Type::Null => none(),
             Type::Boolean => "bool".to_owned(),
@@ -66,37 +66,46 @@ impl<'a> Compact<'a> {
             Type::Number => "float".to_owned(),
             Type::Text => "str".to_owned(),
             Type::Literals(values) => self.literals(values),
-            Type::List(Some(item)) => match level.inside() {
+            Type::List(Some(item)) => match level.deeper() {
                 Some(inside) => format!("list[{}]", self.write(item, inside)),
                 None => "list".to_owned(),
             },
             Type::List(None) => "list".to_owned(),
-            Type::Tuple(items) => match level.inside() {
+            Type::Tuple(items) => match level.deeper() {
                 Some(inside) if items.len() <= MAX_ALTERNATIVES => {
                     let items: Vec<_> = items.iter().map(|it| self.write(it, inside)).collect();
                     format!("[{}]", items.join(", "))
                 }
                 _ => "list".to_owned(),
             },
-            Type::Map(Some(values)) => match level.inside() {
+            Type::Map(Some(values)) => match level.deeper() {
                 Some(inside) => format!("dict[str, {}]", self.write(values, inside)),
                 None => "dict".to_owned(),
             },
             Type::Map(None) => "dict".to_owned(),
-            Type::Object(object) => match (level.inside(), level.shapes.checked_sub(1)) {
-                (Some(inside), Some(shapes)) => self.shape(object, Level { shapes, ..inside }),
+            Type::Object(object) => match (level.deeper(), level.object_levels.checked_sub(1)) {
+                (Some(inside), Some(object_levels)) => {
+                    self.object_with_keys(object, Level { object_levels, ..inside })
+                }
                 _ => "dict".to_owned(),
             },
-            Type::Union { of, whole } => self.alternatives(of, *whole, level),
+            Type::Union { alternatives, is_complete } => {
+                self.alternatives(alternatives, *is_complete, level)
+            }
             Type::Reference(target) => self.referenced(*target, level),
         }
     }
 
-    fn alternatives(&mut self, of: &'a [Type], whole: bool, level: Level) -> String {
-        let Some(inside) = level.inside() else { return any() };
+    fn alternatives(
+        &mut self,
+        alternatives: &'a [Type],
+        is_complete: bool,
+        level: Level,
+    ) -> String {
+        let Some(inside) = level.deeper() else { return any() };
         let mut types: Vec<String> =
-            of.iter().take(MAX_ALTERNATIVES).map(|it| self.write(it, inside)).collect();
-        if !whole || of.len() > MAX_ALTERNATIVES {
+            alternatives.iter().take(MAX_ALTERNATIVES).map(|it| self.write(it, inside)).collect();
+        if !is_complete || alternatives.len() > MAX_ALTERNATIVES {
             types.push("...".to_owned());
         }
         union(types)
@@ -112,7 +121,7 @@ impl<'a> Compact<'a> {
             Some(found) if found.pointer.is_empty() => "dict".to_owned(),
             Some(found) => {
                 self.references.push(target);
-                let written = self.write(&found.of, level);
+                let written = self.write(&found.value_type, level);
                 self.references.pop();
                 written
             }
@@ -120,16 +129,16 @@ impl<'a> Compact<'a> {
         }
     }
 
-    fn shape(&mut self, object: &'a Object, level: Level) -> String {
+    fn object_with_keys(&mut self, object: &'a Object, level: Level) -> String {
         let mut entries = Vec::new();
         for field in object.fields.iter().take(MAX_KEYS).filter(|it| is_short(&it.name)) {
-            let mut written = self.write(&field.of, level);
+            let mut written = self.write(&field.value_type, level);
             if self.direction == Direction::Argument && !field.required {
                 written = format!("NotRequired[{written}]");
             }
             entries.push(format!("{}: {written}", python_string(&field.name)));
         }
-        if entries.len() < object.fields.len() || !object.whole {
+        if entries.len() < object.fields.len() || !object.is_complete {
             entries.push("...".to_owned());
         }
         format!("{{{}}}", entries.join(", "))
@@ -143,16 +152,16 @@ impl<'a> Compact<'a> {
         {
             return format!("Literal[{}]", texts.join(", "));
         }
-        match kinds_of(values) {
-            Type::Union { of, .. } => union(of.iter().map(plain).collect()),
+        match types_of_values(values) {
+            Type::Union { alternatives, .. } => union(alternatives.iter().map(plain).collect()),
             _ => any(),
         }
     }
 }
 
 /// The name of a type without type arguments.
-fn plain(of: &Type) -> String {
-    let name = match of {
+fn plain(value_type: &Type) -> String {
+    let name = match value_type {
         Type::Null => "None",
         Type::Boolean => "bool",
         Type::Integer => "int",
@@ -166,7 +175,7 @@ fn plain(of: &Type) -> String {
 }
 
 impl Level {
-    fn inside(self) -> Option<Self> {
+    fn deeper(self) -> Option<Self> {
         Some(Self { depth: self.depth.checked_sub(1)?, ..self })
     }
 }

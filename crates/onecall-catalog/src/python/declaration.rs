@@ -6,23 +6,25 @@ use serde_json::Value;
 
 use super::compact::union;
 use super::keywords::is_keyword_argument;
-use crate::comment::{hashes, lines};
+use crate::comment::{hash_comment, lines};
 use crate::literal::{python_literal, python_string};
-use crate::types::{Body, Declaration, Declared, Field, Note, Object, Type, kinds_of};
+use crate::types::{
+    Declaration, DeclarationBody, DeclaredTypes, Field, Note, Object, Type, types_of_values,
+};
 
 /// The longest value that is written as a literal.
 const LONGEST_LITERAL: usize = 60;
 
 /// Writes declarations, and collects their imports from `typing`.
 #[derive(Default)]
-pub(crate) struct Writer {
+pub(crate) struct DeclarationWriter {
     pub(crate) imports: BTreeSet<&'static str>,
 }
 
-impl Writer {
+impl DeclarationWriter {
     /// Writes a type as an annotation.
-    pub(crate) fn annotation(&mut self, of: &Type, declared: &Declared) -> String {
-        match of {
+    pub(crate) fn annotation(&mut self, value_type: &Type, declared: &DeclaredTypes) -> String {
+        match value_type {
             Type::Any => self.any(),
             Type::Null => "None".to_owned(),
             Type::Boolean => "bool".to_owned(),
@@ -41,8 +43,9 @@ impl Writer {
                 format!("dict[str, {}]", self.annotation(values, declared))
             }
             Type::Map(None) => format!("dict[str, {}]", self.any()),
-            Type::Union { of, whole: true } => {
-                let types: Vec<_> = of.iter().map(|it| self.annotation(it, declared)).collect();
+            Type::Union { alternatives, is_complete: true } => {
+                let types: Vec<_> =
+                    alternatives.iter().map(|it| self.annotation(it, declared)).collect();
                 let written = union(types);
                 if written == "Any" { self.any() } else { written }
             }
@@ -55,22 +58,26 @@ impl Writer {
     }
 
     /// Writes one declaration, with a line break after it.
-    pub(crate) fn declaration(&mut self, of: &Declaration, declared: &Declared) -> String {
-        let name = &of.name;
-        let note = hashes(&words(&of.note), "");
-        match &of.body {
-            Body::Alias(alias) => {
+    pub(crate) fn declaration(
+        &mut self,
+        declaration: &Declaration,
+        declared: &DeclaredTypes,
+    ) -> String {
+        let name = &declaration.name;
+        let note = hash_comment(&documentation_lines(&declaration.note), "");
+        match &declaration.body {
+            DeclarationBody::Alias(alias) => {
                 self.imports.insert("TypeAlias");
                 let alias = python_string(&self.annotation(alias, declared));
                 format!("{note}{name}: TypeAlias = {alias}\n")
             }
-            Body::Fields(object) if object.fields.iter().all(is_plain) => {
+            DeclarationBody::Fields(object) if object.fields.iter().all(is_plain) => {
                 self.imports.insert("TypedDict");
                 let fields: String = self
                     .fields(object, declared, |name, written| format!("    {name}: {written}\n"));
                 format!("{note}class {name}(TypedDict):\n{fields}")
             }
-            Body::Fields(object) => {
+            DeclarationBody::Fields(object) => {
                 self.imports.insert("TypedDict");
                 // The annotations are in a call here, where they are not evaluated lazily, so they
                 // are quoted.
@@ -85,23 +92,23 @@ impl Writer {
     fn fields(
         &mut self,
         object: &Object,
-        declared: &Declared,
+        declared: &DeclaredTypes,
         line: fn(&str, String) -> String,
     ) -> String {
         let mut text = String::new();
         for field in &object.fields {
-            let mut written = self.annotation(&field.of, declared);
+            let mut written = self.annotation(&field.value_type, declared);
             if !field.required {
                 self.imports.insert("NotRequired");
                 written = format!("NotRequired[{written}]");
             }
-            text.push_str(&hashes(&words(&field.note), "    "));
+            text.push_str(&hash_comment(&documentation_lines(&field.note), "    "));
             text.push_str(&line(&field.name, written));
         }
         text
     }
 
-    fn literals(&mut self, values: &[Value], declared: &Declared) -> String {
+    fn literals(&mut self, values: &[Value], declared: &DeclaredTypes) -> String {
         let is_short = |it: &Value| it.to_string().len() <= LONGEST_LITERAL && !it.is_f64();
         if values.iter().all(is_short)
             && let Some(texts) = values.iter().map(python_literal).collect::<Option<Vec<_>>>()
@@ -109,7 +116,7 @@ impl Writer {
             self.imports.insert("Literal");
             return format!("Literal[{}]", texts.join(", "));
         }
-        let kinds = kinds_of(values);
+        let kinds = types_of_values(values);
         self.annotation(&kinds, declared)
     }
 
@@ -126,7 +133,7 @@ fn is_plain(field: &Field) -> bool {
 }
 
 /// The documentation of a value, as lines.
-pub(crate) fn words(note: &Note) -> Vec<String> {
+pub(crate) fn documentation_lines(note: &Note) -> Vec<String> {
     let mut words = note.description.as_deref().map(lines).unwrap_or_default();
     words.retain(|line| !line.is_empty());
     let mut details = note.details.clone();

@@ -4,16 +4,16 @@ use std::collections::HashSet;
 
 use onecall_core::ToolSpec;
 
-use super::declaration::{Writer, words};
+use super::declaration::{DeclarationWriter, documentation_lines};
 use super::keywords::is_keyword_argument;
 use crate::casing::pascal_case;
-use crate::comment::{docstring, hashes, lines};
+use crate::comment::{docstring, hash_comment, lines};
 use crate::literal::json_string;
-use crate::observed::{Observed, ResultType, as_observed_roughly};
-use crate::types::{Body, Declared, Field, Type, Types, takes_anything};
+use crate::observed::{ObservedOutput, ResultType, rounded_observation_note};
+use crate::types::{DeclarationBody, DeclaredTypes, Field, Type, Types, takes_anything};
 
 /// Names that every generated file uses, so that no type can have them.
-const TAKEN: [&str; 11] = [
+const RESERVED_TYPE_NAMES: [&str; 11] = [
     "Any",
     "Literal",
     "Mapping",
@@ -31,17 +31,22 @@ const TAKEN: [&str; 11] = [
 const MAX_PARAMETERS: usize = 100;
 
 /// The Python file of a tool. `function` is the name of its function.
-pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Observed>) -> String {
+pub(crate) fn python_file(
+    spec: &ToolSpec,
+    function: &str,
+    observed: Option<&ObservedOutput>,
+) -> String {
     let mut base = pascal_case(function);
     if !base.starts_with(|it: char| it.is_ascii_alphabetic()) {
         base.insert_str(0, "Tool");
     }
-    let mut taken: HashSet<String> = TAKEN.iter().map(|it| (*it).to_owned()).collect();
+    let mut taken: HashSet<String> =
+        RESERVED_TYPE_NAMES.iter().map(|it| (*it).to_owned()).collect();
     taken.insert(function.to_owned());
     let input = Types::of(&spec.input_schema);
-    let arguments = Declared::new(&input, &base, "arguments", &mut taken);
-    let mut writer = Writer::default();
-    let call = Call::of(spec, &arguments, &mut writer);
+    let arguments = DeclaredTypes::new(&input, &base, "arguments", &mut taken);
+    let mut writer = DeclarationWriter::default();
+    let call = CallForwarding::of(spec, &arguments, &mut writer);
 
     let mut declarations = Vec::new();
     for (number, declaration) in arguments.declarations.iter().enumerate() {
@@ -52,12 +57,12 @@ pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Obs
     let result = ResultType::of(spec, observed);
     let (returns, remark) = match &result {
         ResultType::Declared(types) | ResultType::Observed(types, _) => {
-            let declared = Declared::new(types, &base, "result", &mut taken);
+            let declared = DeclaredTypes::new(types, &base, "result", &mut taken);
             let written = declared.declarations.iter();
             let written: Vec<_> = written.map(|it| writer.declaration(it, &declared)).collect();
             declarations.extend(written);
             let remark = match result {
-                ResultType::Observed(_, samples) => Some(as_observed_roughly(samples)),
+                ResultType::Observed(_, samples) => Some(rounded_observation_note(samples)),
                 _ => None,
             };
             (writer.annotation(&declared.root, &declared), remark)
@@ -77,7 +82,7 @@ pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Obs
         documentation.extend([String::new(), "Returns:".to_owned(), format!("    The {remark}.")]);
     }
 
-    let mut file = hashes(&[origin(spec)], "");
+    let mut file = hash_comment(&[header_line(spec)], "");
     file.push_str("\nfrom __future__ import annotations\n\n");
     if call.takes_mapping {
         file.push_str("from collections.abc import Mapping\n");
@@ -107,21 +112,21 @@ pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Obs
 }
 
 /// The header line that names the tool and its server.
-pub(crate) fn origin(spec: &ToolSpec) -> String {
+pub(crate) fn header_line(spec: &ToolSpec) -> String {
     format!(
         "Made by `onecall generate` from the tool {} of the server {}; changes will be lost.",
-        shown(spec.tool.as_str()),
-        shown(spec.server.as_str())
+        quoted_name(spec.tool.as_str()),
+        quoted_name(spec.server.as_str())
     )
 }
 
-fn shown(name: &str) -> String {
+fn quoted_name(name: &str) -> String {
     let name: String = name.chars().take(200).collect();
     json_string(&name)
 }
 
 /// How the function takes its arguments and passes them on.
-struct Call {
+struct CallForwarding {
     parameters: String,
     passed: String,
     documentation: Vec<String>,
@@ -131,9 +136,9 @@ struct Call {
     takes_mapping: bool,
 }
 
-impl Call {
-    fn of(spec: &ToolSpec, arguments: &Declared, writer: &mut Writer) -> Self {
-        let whole = |parameters: String, takes_mapping: bool| Self {
+impl CallForwarding {
+    fn of(spec: &ToolSpec, arguments: &DeclaredTypes, writer: &mut DeclarationWriter) -> Self {
+        let single_argument = |parameters: String, takes_mapping: bool| Self {
             parameters,
             passed: "arguments".to_owned(),
             takes_mapping,
@@ -143,23 +148,23 @@ impl Call {
             Type::Reference(number) if arguments.is_mapping(&arguments.root) => {
                 let body = arguments.declarations.get(number).map(|it| &it.body);
                 match body {
-                    Some(Body::Fields(object))
-                        if object.whole && number == 0 && can_be_spread(&object.fields) =>
+                    Some(DeclarationBody::Fields(object))
+                        if object.is_complete && number == 0 && can_be_spread(&object.fields) =>
                     {
                         Self::spread(&object.fields, arguments, writer)
                     }
                     _ => {
                         let written = writer.annotation(&arguments.root, arguments);
-                        whole(format!("arguments: {written}"), false)
+                        single_argument(format!("arguments: {written}"), false)
                     }
                 }
             }
-            Type::Union { .. } if arguments.is_mapping(&arguments.root) => whole(
+            Type::Union { .. } if arguments.is_mapping(&arguments.root) => single_argument(
                 format!("arguments: {}", writer.annotation(&arguments.root, arguments)),
                 false,
             ),
             _ if takes_anything(&spec.input_schema.value()) => {
-                whole("arguments: Mapping[str, object] = {}".to_owned(), true)
+                single_argument("arguments: Mapping[str, object] = {}".to_owned(), true)
             }
             _ => Self::nothing(),
         }
@@ -176,17 +181,21 @@ impl Call {
         }
     }
 
-    fn spread(fields: &[Field], arguments: &Declared, writer: &mut Writer) -> Self {
+    fn spread(fields: &[Field], arguments: &DeclaredTypes, writer: &mut DeclarationWriter) -> Self {
         let (required, optional): (Vec<_>, Vec<_>) = fields.iter().partition(|it| it.required);
         let mut parameters = Vec::new();
         for field in &required {
-            parameters.push(format!("{}: {}", field.name, writer.annotation(&field.of, arguments)));
+            parameters.push(format!(
+                "{}: {}",
+                field.name,
+                writer.annotation(&field.value_type, arguments)
+            ));
         }
         if !optional.is_empty() {
             parameters.push("*".to_owned());
         }
         for field in &optional {
-            let written = writer.annotation(&field.of, arguments);
+            let written = writer.annotation(&field.value_type, arguments);
             parameters.push(format!("{}: {written} = UNSET", field.name));
         }
         let one_line = parameters.join(", ");
@@ -203,7 +212,7 @@ impl Call {
         };
         let mut documentation = Vec::new();
         for field in required.iter().chain(&optional) {
-            let mut words = words(&field.note).into_iter();
+            let mut words = documentation_lines(&field.note).into_iter();
             if let Some(first) = words.next() {
                 documentation.push(format!("    {}: {first}", field.name));
                 documentation.extend(words.map(|line| format!("        {line}")));

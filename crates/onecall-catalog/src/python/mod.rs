@@ -6,7 +6,7 @@ mod file;
 mod keywords;
 mod signature;
 
-pub(crate) use file::{origin, python_file};
+pub(crate) use file::{header_line, python_file};
 pub(crate) use keywords::is_keyword;
 pub use keywords::is_keyword_argument;
 pub use signature::{python_signature, python_signature_with};

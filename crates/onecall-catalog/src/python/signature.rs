@@ -3,10 +3,10 @@
 use onecall_core::ToolSpec;
 use serde_json::Value;
 
-use super::compact::{Compact, Direction, union};
+use super::compact::{CompactTypeWriter, Direction, union};
 use super::keywords::is_keyword_argument;
 use crate::literal::{json_string, python_literal};
-use crate::observed::{Observed, ResultType, as_observed};
+use crate::observed::{ObservedOutput, ResultType, observation_note};
 use crate::types::{Field, Types, takes_anything};
 
 /// The longest signature in characters.
@@ -16,7 +16,7 @@ const NAME_CHARS: usize = 500;
 /// The largest number of parameters that are shown; the schema contains the rest.
 const MAX_PARAMETERS: usize = 100;
 /// The levels of objects whose keys are shown, if there is room.
-const SHAPES: usize = 2;
+const OBJECT_LEVELS: usize = 2;
 
 /// The call to a tool as one line of Python, for example
 /// `await mcp__sales__orders(region: str, limit: int = 10) -> list[dict]`.
@@ -33,15 +33,15 @@ pub fn python_signature(spec: &ToolSpec) -> String {
 /// The call of a tool as one line of Python, like [`python_signature`], with the observed result
 /// type if the server declares none.
 #[must_use]
-pub fn python_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
+pub fn python_signature_with(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> String {
     let result = ResultType::of(spec, observed);
     let arguments = Types::of(&spec.input_schema);
     let remark = match &result {
-        ResultType::Observed(_, samples) => format!("  # {}", as_observed(*samples)),
+        ResultType::Observed(_, samples) => format!("  # {}", observation_note(*samples)),
         ResultType::Declared(_) | ResultType::Unknown => String::new(),
     };
-    for shapes in [SHAPES, 0] {
-        let call = Call::of(spec, &arguments, &result, shapes);
+    for object_levels in [OBJECT_LEVELS, 0] {
+        let call = SignatureParts::of(spec, &arguments, &result, object_levels);
         let signature = call.text(spec.callable.as_str(), call.parameters.len()) + &remark;
         if signature.chars().count() <= MAX_CHARS {
             return signature;
@@ -52,7 +52,7 @@ pub fn python_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> St
 
 /// A signature with as many parameters as fit.
 fn cut_signature(spec: &ToolSpec, arguments: &Types, result: &ResultType) -> String {
-    let mut call = Call::of(spec, arguments, result, 0);
+    let mut call = SignatureParts::of(spec, arguments, result, 0);
     call.complete = false;
     if call.returns.len() > NAME_CHARS {
         call.returns = "Any".to_owned();
@@ -72,7 +72,7 @@ fn cut_signature(spec: &ToolSpec, arguments: &Types, result: &ResultType) -> Str
 }
 
 /// The parts of a call.
-struct Call {
+struct SignatureParts {
     style: Style,
     parameters: Vec<Parameter>,
     /// Whether `parameters` contains all parameters.
@@ -93,9 +93,9 @@ struct Parameter {
     required: bool,
 }
 
-impl Call {
-    fn of(spec: &ToolSpec, arguments: &Types, result: &ResultType, shapes: usize) -> Self {
-        let mut types = Compact::new(arguments, Direction::Argument, shapes);
+impl SignatureParts {
+    fn of(spec: &ToolSpec, arguments: &Types, result: &ResultType, object_levels: usize) -> Self {
+        let mut types = CompactTypeWriter::new(arguments, Direction::Argument, object_levels);
         let fields = arguments.parameters();
         let style = match fields.iter().all(|it| is_keyword_argument(&it.name)) {
             true => Style::Keywords,
@@ -106,8 +106,8 @@ impl Call {
             .take(MAX_PARAMETERS)
             .map(|field| {
                 let text = match style {
-                    Style::Keywords => keyword(field, types.type_of(&field.of)),
-                    Style::Dict => entry(field, types.type_of(&field.of)),
+                    Style::Keywords => keyword(field, types.type_of(&field.value_type)),
+                    Style::Dict => entry(field, types.type_of(&field.value_type)),
                 };
                 Parameter { text, required: field.required }
             })
@@ -117,11 +117,12 @@ impl Call {
         }
         let returns = match result {
             ResultType::Declared(types) => {
-                Compact::new(types, Direction::Result, shapes).type_of(&types.root)
+                CompactTypeWriter::new(types, Direction::Result, object_levels).type_of(&types.root)
             }
             // The observation shows which keys can be missing.
             ResultType::Observed(types, _) => {
-                Compact::new(types, Direction::Argument, shapes).type_of(&types.root)
+                CompactTypeWriter::new(types, Direction::Argument, object_levels)
+                    .type_of(&types.root)
             }
             ResultType::Unknown => "Any".to_owned(),
         };

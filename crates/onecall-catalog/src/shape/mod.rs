@@ -34,7 +34,7 @@ pub struct Shape {
     #[serde(skip_serializing_if = "Option::is_none")]
     items: Option<Box<Shape>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<Keys>,
+    object: Option<ObjectShape>,
 }
 
 /// The type of a value without children.
@@ -51,7 +51,7 @@ enum Kind {
 /// The shape of objects.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-struct Keys {
+struct ObjectShape {
     /// The number of objects seen.
     seen: u64,
     fields: Vec<Field>,
@@ -136,13 +136,13 @@ impl Shape {
                     keys.fields.iter_mut().for_each(|it| it.shape.flatten(depth));
                     keys.rest.iter_mut().for_each(|it| it.flatten(depth));
                 }
-                None => *keys = Keys { seen: keys.seen, ..Keys::default() },
+                None => *keys = ObjectShape { seen: keys.seen, ..ObjectShape::default() },
             }
         }
     }
 }
 
-impl Keys {
+impl ObjectShape {
     fn join(&mut self, other: Self) {
         self.seen = self.seen.saturating_add(other.seen);
         for field in other.fields {
@@ -155,13 +155,13 @@ impl Keys {
             }
         }
         if let Some(rest) = other.rest {
-            self.set_aside(*rest);
+            self.merge_into_rest(*rest);
         }
-        self.tidy();
+        self.move_data_keys_to_rest();
     }
 
     /// Merges the shape of a value into `rest`, without its key.
-    fn set_aside(&mut self, shape: Shape) {
+    fn merge_into_rest(&mut self, shape: Shape) {
         match &mut self.rest {
             Some(rest) => rest.join(shape),
             None => self.rest = Some(Box::new(shape)),
@@ -170,7 +170,7 @@ impl Keys {
 
     /// Moves keys that are data to `rest`: keys that few objects have, keys beyond the limit, and
     /// all of them if there are many with equal shapes.
-    fn tidy(&mut self) {
+    fn move_data_keys_to_rest(&mut self) {
         let first = self.fields.first().map(|it| it.shape.clone());
         let are_alike = self.fields.len() >= MANY_ALIKE
             && self.fields.iter().all(|it| Some(&it.shape) == first.as_ref());
@@ -180,7 +180,7 @@ impl Keys {
         for field in std::mem::take(&mut self.fields) {
             let is_rare = is_many && field.seen.saturating_mul(RARE) < seen;
             if are_alike || is_rare || kept.len() == MAX_FIELDS {
-                self.set_aside(field.shape);
+                self.merge_into_rest(field.shape);
             } else {
                 kept.push(field);
             }

@@ -6,8 +6,8 @@ use onecall_core::replace_nonfinite;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::key::is_name;
-use super::{Field, Keys, Kind, MAX_FIELDS, Shape};
+use super::key::is_field_name;
+use super::{Field, Kind, MAX_FIELDS, ObjectShape, Shape};
 
 /// The deepest level that is read.
 pub(crate) const MAX_DEPTH: usize = 6;
@@ -19,7 +19,7 @@ impl Shape {
     #[must_use]
     pub fn of_json(json: &str) -> Option<Self> {
         let mut source = serde_json::Deserializer::from_str(json);
-        let shape = Reading { depth: MAX_DEPTH }.deserialize(&mut source).ok()?;
+        let shape = ShapeReader { depth: MAX_DEPTH }.deserialize(&mut source).ok()?;
         source.end().ok().map(|()| shape)
     }
 
@@ -33,17 +33,17 @@ impl Shape {
 
     /// The shape of an answer without content.
     #[must_use]
-    pub fn nothing() -> Self {
+    pub fn null() -> Self {
         Self::of(Kind::Null)
     }
 }
 
 #[derive(Clone, Copy)]
-struct Reading {
+struct ShapeReader {
     depth: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Reading {
+impl<'de> DeserializeSeed<'de> for ShapeReader {
     type Value = Shape;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
@@ -51,7 +51,7 @@ impl<'de> DeserializeSeed<'de> for Reading {
     }
 }
 
-impl<'de> Visitor<'de> for Reading {
+impl<'de> Visitor<'de> for ShapeReader {
     type Value = Shape;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,7 +86,7 @@ impl<'de> Visitor<'de> for Reading {
         let mut items = Shape::default();
         if let Some(depth) = self.depth.checked_sub(1) {
             for _ in 0..MAX_ITEMS {
-                let Some(item) = list.next_element_seed(Reading { depth })? else { break };
+                let Some(item) = list.next_element_seed(ShapeReader { depth })? else { break };
                 items.join(item);
             }
         }
@@ -95,23 +95,23 @@ impl<'de> Visitor<'de> for Reading {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
-        let mut keys = Keys { seen: 1, ..Keys::default() };
-        let mut looked_at = 0;
+        let mut keys = ObjectShape { seen: 1, ..ObjectShape::default() };
+        let mut keys_read = 0;
         while let Some(name) = map.next_key::<String>()? {
-            let (Some(depth), true) = (self.depth.checked_sub(1), looked_at < 4 * MAX_FIELDS)
+            let (Some(depth), true) = (self.depth.checked_sub(1), keys_read < 4 * MAX_FIELDS)
             else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
-            looked_at += 1;
-            let shape = map.next_value_seed(Reading { depth })?;
-            if is_name(&name) && !keys.fields.iter().any(|it| it.name == name) {
+            keys_read += 1;
+            let shape = map.next_value_seed(ShapeReader { depth })?;
+            if is_field_name(&name) && !keys.fields.iter().any(|it| it.name == name) {
                 keys.fields.push(Field { name, seen: 1, shape });
             } else {
-                keys.set_aside(shape);
+                keys.merge_into_rest(shape);
             }
         }
-        keys.tidy();
+        keys.move_data_keys_to_rest();
         Ok(Shape { object: Some(keys), ..Shape::default() })
     }
 }

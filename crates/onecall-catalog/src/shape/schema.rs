@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Keys, Kind, Shape};
+use super::{Kind, ObjectShape, Shape};
 
 impl Shape {
     /// The shape as a JSON Schema.
     #[must_use]
     pub fn schema(&self) -> Value {
         let mut alternatives: Vec<Value> = Vec::new();
-        alternatives.extend(self.object.as_ref().map(Keys::schema));
+        alternatives.extend(self.object.as_ref().map(ObjectShape::schema));
         let items = self.items.as_ref();
         alternatives.extend(items.map(|it| json!({ "type": "array", "items": it.schema() })));
         let names: Vec<&str> = self.kinds.iter().filter_map(|kind| self.name(*kind)).collect();
@@ -38,7 +38,7 @@ impl Shape {
     }
 }
 
-impl Keys {
+impl ObjectShape {
     fn schema(&self) -> Value {
         let mut schema = json!({ "type": "object" });
         let Some(keywords) = schema.as_object_mut() else { return schema };

@@ -15,7 +15,7 @@ const MAX_ALIASES: usize = 8;
 
 /// A type and the declarations it needs. References are indexes of declarations.
 #[derive(Debug)]
-pub(crate) struct Declared {
+pub(crate) struct DeclaredTypes {
     pub(crate) root: Type,
     pub(crate) declarations: Vec<Declaration>,
 }
@@ -24,26 +24,31 @@ pub(crate) struct Declared {
 pub(crate) struct Declaration {
     pub(crate) name: String,
     pub(crate) note: Note,
-    pub(crate) body: Body,
+    pub(crate) body: DeclarationBody,
 }
 
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum DeclarationBody {
     Fields(Object),
     Alias(Type),
 }
 
-impl Declared {
+impl DeclaredTypes {
     /// Declares `types` with names that begin with `base`. `taken` contains the names in use, and
     /// the new ones are added to it.
     pub(crate) fn new(types: &Types, base: &str, root: &str, taken: &mut HashSet<String>) -> Self {
-        let mut declaring =
-            Declaring { types, base, taken, declarations: Vec::new(), of_targets: Vec::new() };
-        declaring.of_targets.resize(types.targets.len(), None);
-        let root = declaring.declare(&types.root, root);
-        let declarations = declaring.declarations.into_iter().flatten().collect();
+        let mut builder = DeclarationBuilder {
+            types,
+            base,
+            taken,
+            declarations: Vec::new(),
+            target_declarations: Vec::new(),
+        };
+        builder.target_declarations.resize(types.targets.len(), None);
+        let root = builder.declare(&types.root, root);
+        let declarations = builder.declarations.into_iter().flatten().collect();
         let mut declared = Self { root, declarations };
-        declared.break_circles();
+        declared.break_cycles();
         declared
     }
 
@@ -56,19 +61,23 @@ impl Declared {
     }
 
     /// Whether every value of this type is an object.
-    pub(crate) fn is_mapping(&self, of: &Type) -> bool {
-        self.has_keys(of, MAX_ALIASES)
+    pub(crate) fn is_mapping(&self, value_type: &Type) -> bool {
+        self.has_keys(value_type, MAX_ALIASES)
     }
 
-    fn has_keys(&self, of: &Type, aliases: usize) -> bool {
-        match of {
+    fn has_keys(&self, value_type: &Type, aliases: usize) -> bool {
+        match value_type {
             Type::Map(_) | Type::Object(_) => true,
-            Type::Union { of, whole } => {
-                *whole && !of.is_empty() && of.iter().all(|it| self.has_keys(it, aliases))
+            Type::Union { alternatives, is_complete } => {
+                *is_complete
+                    && !alternatives.is_empty()
+                    && alternatives.iter().all(|it| self.has_keys(it, aliases))
             }
             Type::Reference(number) => match self.declarations.get(*number).map(|it| &it.body) {
-                Some(Body::Fields(_)) => true,
-                Some(Body::Alias(alias)) => aliases > 0 && self.has_keys(alias, aliases - 1),
+                Some(DeclarationBody::Fields(_)) => true,
+                Some(DeclarationBody::Alias(alias)) => {
+                    aliases > 0 && self.has_keys(alias, aliases - 1)
+                }
                 None => false,
             },
             _ => false,
@@ -77,23 +86,25 @@ impl Declared {
 
     /// Replaces aliases that refer to themselves, directly or in a union: neither language accepts
     /// such a type.
-    fn break_circles(&mut self) {
+    fn break_cycles(&mut self) {
         for number in 0..self.declarations.len() {
-            if self.leads_back(number)
+            if self.is_cyclic(number)
                 && let Some(declaration) = self.declarations.get_mut(number)
             {
-                declaration.body = Body::Alias(Type::Any);
+                declaration.body = DeclarationBody::Alias(Type::Any);
             }
         }
     }
 
-    fn leads_back(&self, start: usize) -> bool {
+    fn is_cyclic(&self, start: usize) -> bool {
         let (mut seen, mut waiting) = (HashSet::new(), vec![start]);
         while let Some(number) = waiting.pop() {
-            let Some(Body::Alias(of)) = self.declarations.get(number).map(|it| &it.body) else {
+            let Some(DeclarationBody::Alias(alias)) =
+                self.declarations.get(number).map(|it| &it.body)
+            else {
                 continue;
             };
-            let named = others(of);
+            let named = direct_references(alias);
             if named.contains(&start) {
                 return true;
             }
@@ -109,32 +120,34 @@ impl Declared {
 }
 
 /// The declarations that an alias of this type refers to directly.
-fn others(of: &Type) -> Vec<usize> {
-    match of {
+fn direct_references(value_type: &Type) -> Vec<usize> {
+    match value_type {
         Type::Reference(number) => vec![*number],
-        Type::Union { of, .. } => of.iter().flat_map(others).collect(),
+        Type::Union { alternatives, .. } => {
+            alternatives.iter().flat_map(direct_references).collect()
+        }
         _ => Vec::new(),
     }
 }
 
-struct Declaring<'a> {
+struct DeclarationBuilder<'a> {
     types: &'a Types,
     base: &'a str,
     taken: &'a mut HashSet<String>,
     /// `None` while a declaration is in progress; in the end all are present.
     declarations: Vec<Option<Declaration>>,
-    of_targets: Vec<Option<usize>>,
+    target_declarations: Vec<Option<usize>>,
 }
 
-impl Declaring<'_> {
+impl DeclarationBuilder<'_> {
     /// Replaces the objects in a type by declarations; `hint` describes what the type is for.
-    fn declare(&mut self, of: &Type, hint: &str) -> Type {
-        match of {
+    fn declare(&mut self, value_type: &Type, hint: &str) -> Type {
+        match value_type {
             Type::Object(object) => {
                 let Some(number) = self.reserve() else { return Type::Map(None) };
                 let name = self.name(hint);
                 let fields = self.fields(object, &name);
-                let body = Body::Fields(Object { fields, ..*object });
+                let body = DeclarationBody::Fields(Object { fields, ..*object });
                 self.finish(number, Declaration { name, note: Note::default(), body });
                 Type::Reference(number)
             }
@@ -146,7 +159,10 @@ impl Declaring<'_> {
                 values.as_ref().map(|it| Box::new(self.declare(it, &format!("{hint} value")))),
             ),
             Type::Tuple(items) => Type::Tuple(self.each(items, hint)),
-            Type::Union { of, whole } => Type::Union { of: self.each(of, hint), whole: *whole },
+            Type::Union { alternatives, is_complete } => Type::Union {
+                alternatives: self.each(alternatives, hint),
+                is_complete: *is_complete,
+            },
             plain => plain.clone(),
         }
     }
@@ -163,28 +179,28 @@ impl Declaring<'_> {
                 "Arguments" | "Result" => field.name.clone(),
                 inside => format!("{inside} {}", field.name),
             };
-            Field { of: this.declare(&field.of, &hint), ..field.clone() }
+            Field { value_type: this.declare(&field.value_type, &hint), ..field.clone() }
         };
         object.fields.iter().map(|field| declared(field, self)).collect()
     }
 
     fn target(&mut self, target: usize) -> Type {
-        if let Some(number) = self.of_targets.get(target).copied().flatten() {
+        if let Some(number) = self.target_declarations.get(target).copied().flatten() {
             return Type::Reference(number);
         }
         let (Some(found), Some(number)) = (self.types.targets.get(target), self.reserve()) else {
             return Type::Any;
         };
-        if let Some(place) = self.of_targets.get_mut(target) {
-            *place = Some(number);
+        if let Some(slot) = self.target_declarations.get_mut(target) {
+            *slot = Some(number);
         }
         let hint = found.pointer.rsplit('/').next().filter(|it| !it.is_empty());
         let name = self.name(hint.unwrap_or("root"));
-        let body = match &found.of {
+        let body = match &found.value_type {
             Type::Object(object) => {
-                Body::Fields(Object { fields: self.fields(object, &name), ..*object })
+                DeclarationBody::Fields(Object { fields: self.fields(object, &name), ..*object })
             }
-            other => Body::Alias(self.declare(other, hint.unwrap_or("root"))),
+            other => DeclarationBody::Alias(self.declare(other, hint.unwrap_or("root"))),
         };
         self.finish(number, Declaration { name, note: found.note.clone(), body });
         Type::Reference(number)
@@ -199,8 +215,8 @@ impl Declaring<'_> {
     }
 
     fn finish(&mut self, number: usize, declaration: Declaration) {
-        if let Some(place) = self.declarations.get_mut(number) {
-            *place = Some(declaration);
+        if let Some(slot) = self.declarations.get_mut(number) {
+            *slot = Some(declaration);
         }
     }
 

@@ -7,9 +7,9 @@ mod merge;
 mod note;
 mod read;
 
-pub(crate) use declare::{Body, Declaration, Declared, free_name};
+pub(crate) use declare::{Declaration, DeclarationBody, DeclaredTypes, free_name};
 pub(crate) use note::Note;
-pub(crate) use read::kinds_of;
+pub(crate) use read::types_of_values;
 
 use serde_json::{Map, Value};
 
@@ -22,15 +22,15 @@ pub(crate) struct Types {
     /// The type of the requested part.
     pub(crate) root: Type,
     /// The targets of references.
-    pub(crate) targets: Vec<Target>,
+    pub(crate) targets: Vec<ReferenceTarget>,
 }
 
 /// A part of the document that references point to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Target {
+pub(crate) struct ReferenceTarget {
     /// The JSON pointer of the part; empty for the whole document.
     pub(crate) pointer: String,
-    pub(crate) of: Type,
+    pub(crate) value_type: Type,
     pub(crate) note: Note,
 }
 
@@ -51,10 +51,10 @@ pub(crate) enum Type {
     /// A mapping with any keys and values of one type, if it is known.
     Map(Option<Box<Type>>),
     Object(Object),
-    /// One of several types. `whole` tells whether the list is complete.
+    /// One of several types. `is_complete` tells whether the list is complete.
     Union {
-        of: Vec<Type>,
-        whole: bool,
+        alternatives: Vec<Type>,
+        is_complete: bool,
     },
     /// A reference to the target with this index.
     Reference(usize),
@@ -64,16 +64,16 @@ pub(crate) enum Type {
 pub(crate) struct Object {
     pub(crate) fields: Vec<Field>,
     /// Whether `fields` contains all properties of the schema.
-    pub(crate) whole: bool,
+    pub(crate) is_complete: bool,
     /// Whether the schema allows further keys explicitly.
-    pub(crate) open: bool,
+    pub(crate) allows_other_keys: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) required: bool,
-    pub(crate) of: Type,
+    pub(crate) value_type: Type,
     pub(crate) note: Note,
 }
 

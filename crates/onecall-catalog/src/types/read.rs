@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::untyped::is_untyped;
 
-use super::merge::merged;
-use super::{Field, Note, Object, Target, Type, Types, is_required};
+use super::merge::merge_types;
+use super::{Field, Note, Object, ReferenceTarget, Type, Types, is_required};
 
 /// The deepest nesting of types; the target of a reference starts at the top again.
 const MAX_DEPTH: usize = 12;
@@ -19,7 +19,7 @@ const MAX_KEYS: usize = 500;
 const MAX_ALTERNATIVES: usize = 64;
 const MAX_VALUES: usize = 100;
 /// The largest number of values whose types are determined if there are too many to list.
-const MAX_KINDS_OF: usize = 500;
+const MAX_TYPED_VALUES: usize = 500;
 
 impl Types {
     /// The types of a whole schema.
@@ -36,8 +36,8 @@ impl Types {
         // Reading a target may add further ones.
         while let Some(pointer) = reader.pointers.get(targets.len()).copied() {
             let schema = document.pointer(pointer).unwrap_or(&Value::Null);
-            let (of, note) = (reader.read(schema, MAX_DEPTH), Note::of(schema));
-            targets.push(Target { pointer: pointer.to_owned(), of, note });
+            let (value_type, note) = (reader.read(schema, MAX_DEPTH), Note::of(schema));
+            targets.push(ReferenceTarget { pointer: pointer.to_owned(), value_type, note });
         }
         Self { root, targets }
     }
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
             return self.reference(reference);
         }
-        let of = if let Some(value) = keywords.get("const") {
+        let value_type = if let Some(value) = keywords.get("const") {
             literals(std::slice::from_ref(value))
         } else if let Some(values) = keywords.get("enum").and_then(Value::as_array) {
             literals(values)
@@ -70,8 +70,10 @@ impl<'a> Reader<'a> {
             self.by_type(keywords, depth)
         };
         match keywords.get("nullable") {
-            Some(Value::Bool(true)) => Type::Union { of: vec![of, Type::Null], whole: true },
-            _ => of,
+            Some(Value::Bool(true)) => {
+                Type::Union { alternatives: vec![value_type, Type::Null], is_complete: true }
+            }
+            _ => value_type,
         }
     }
 
@@ -117,8 +119,9 @@ impl<'a> Reader<'a> {
                         kinds.push(name);
                     }
                 }
-                let of = kinds.into_iter().map(|it| self.named(it, keywords, depth)).collect();
-                Type::Union { of, whole: true }
+                let alternatives =
+                    kinds.into_iter().map(|it| self.named(it, keywords, depth)).collect();
+                Type::Union { alternatives, is_complete: true }
             }
             _ if keywords.contains_key("properties") => {
                 let own = self.named("object", keywords, depth);
@@ -153,8 +156,11 @@ impl<'a> Reader<'a> {
             ["anyOf", "oneOf"].iter().find_map(|name| keywords.get(*name)?.as_array());
         if let Some(alternatives) = alternatives {
             let shown = alternatives.iter().take(MAX_ALTERNATIVES);
-            let of = shown.map(|it| self.read(it, depth)).collect();
-            return Type::Union { of, whole: alternatives.len() <= MAX_ALTERNATIVES };
+            let types = shown.map(|it| self.read(it, depth)).collect();
+            return Type::Union {
+                alternatives: types,
+                is_complete: alternatives.len() <= MAX_ALTERNATIVES,
+            };
         }
         match keywords.get("allOf").and_then(Value::as_array) {
             Some(parts) => self.all_of(None, parts, depth),
@@ -171,7 +177,7 @@ impl<'a> Reader<'a> {
             let is_alone = types.is_empty() && parts.len() == 1;
             types.push(if is_alone { self.read(part, depth) } else { self.inline(part, depth) });
         }
-        merged(types, parts.len() <= MAX_ALTERNATIVES)
+        merge_types(types, parts.len() <= MAX_ALTERNATIVES)
     }
 
     /// Reads the target in place of a reference, because its fields are needed.
@@ -220,15 +226,19 @@ impl<'a> Reader<'a> {
         };
         let mut fields = Vec::new();
         for (name, schema) in properties.iter().take(MAX_KEYS) {
-            let of = match is_untyped(keywords, name, schema) {
+            let value_type = match is_untyped(keywords, name, schema) {
                 true => Type::Any,
                 false => self.read(schema, depth),
             };
             let required = is_required(keywords, name);
-            fields.push(Field { name: name.clone(), required, of, note: Note::of(schema) });
+            fields.push(Field { name: name.clone(), required, value_type, note: Note::of(schema) });
         }
-        let open = matches!(extra, Some(Value::Bool(true) | Value::Object(_)));
-        Type::Object(Object { fields, whole: properties.len() <= MAX_KEYS, open })
+        let allows_other_keys = matches!(extra, Some(Value::Bool(true) | Value::Object(_)));
+        Type::Object(Object {
+            fields,
+            is_complete: properties.len() <= MAX_KEYS,
+            allows_other_keys,
+        })
     }
 }
 
@@ -245,14 +255,14 @@ fn literals(values: &[Value]) -> Type {
         _ if values.len() <= MAX_VALUES && values.iter().all(is_scalar) => {
             Type::Literals(values.to_vec())
         }
-        _ => kinds_of(values),
+        _ => types_of_values(values),
     }
 }
 
 /// The union of the types of these values.
-pub(crate) fn kinds_of(values: &[Value]) -> Type {
-    let mut of: Vec<Type> = Vec::new();
-    for value in values.iter().take(MAX_KINDS_OF) {
+pub(crate) fn types_of_values(values: &[Value]) -> Type {
+    let mut alternatives: Vec<Type> = Vec::new();
+    for value in values.iter().take(MAX_TYPED_VALUES) {
         let kind = match value {
             Value::Null => Type::Null,
             Value::Bool(_) => Type::Boolean,
@@ -262,9 +272,9 @@ pub(crate) fn kinds_of(values: &[Value]) -> Type {
             Value::Array(_) => Type::List(None),
             Value::Object(_) => Type::Map(None),
         };
-        if !of.contains(&kind) {
-            of.push(kind);
+        if !alternatives.contains(&kind) {
+            alternatives.push(kind);
         }
     }
-    Type::Union { of, whole: true }
+    Type::Union { alternatives, is_complete: true }
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::literal::{is_short, json_string};
-use crate::types::{Object, Type, Types, kinds_of};
+use crate::types::{Object, Type, Types, types_of_values};
 
 /// The deepest nesting of types, and the largest number of types that are visited for one
 /// signature.
@@ -18,28 +18,28 @@ const MAX_ALTERNATIVES: usize = 8;
 const MAX_REFERENCES: usize = 16;
 
 /// Writes the types of one schema document.
-pub(crate) struct Compact<'a> {
+pub(crate) struct CompactTypeWriter<'a> {
     types: &'a Types,
     nodes_left: usize,
     /// The references that are being written, to detect recursion.
     references: Vec<usize>,
 }
 
-impl<'a> Compact<'a> {
+impl<'a> CompactTypeWriter<'a> {
     pub(crate) fn new(types: &'a Types) -> Self {
         Self { types, nodes_left: MAX_NODES, references: Vec::new() }
     }
 
     /// Writes one of the types in TypeScript syntax.
-    pub(crate) fn type_of(&mut self, of: &'a Type) -> String {
-        self.write(of, MAX_DEPTH)
+    pub(crate) fn type_of(&mut self, value_type: &'a Type) -> String {
+        self.write(value_type, MAX_DEPTH)
     }
 
-    fn write(&mut self, of: &'a Type, depth: usize) -> String {
+    fn write(&mut self, value_type: &'a Type, depth: usize) -> String {
         let Some(nodes_left) = self.nodes_left.checked_sub(1) else { return unknown() };
         self.nodes_left = nodes_left;
         let inside = depth.checked_sub(1);
-        match (of, inside) {
+        match (value_type, inside) {
             (Type::Any, _) => unknown(),
             (Type::Null, _) => "null".to_owned(),
             (Type::Boolean, _) => "boolean".to_owned(),
@@ -58,10 +58,10 @@ impl<'a> Compact<'a> {
             }
             (Type::Object(object), Some(inside)) => self.object(object, inside),
             (Type::Map(_) | Type::Object(_), _) => "object".to_owned(),
-            (Type::Union { of, whole }, Some(inside)) => {
-                let shown = of.iter().take(MAX_ALTERNATIVES);
+            (Type::Union { alternatives, is_complete }, Some(inside)) => {
+                let shown = alternatives.iter().take(MAX_ALTERNATIVES);
                 let mut types: Vec<_> = shown.map(|it| self.write(it, inside)).collect();
-                if !whole || of.len() > MAX_ALTERNATIVES {
+                if !is_complete || alternatives.len() > MAX_ALTERNATIVES {
                     types.push(unknown());
                 }
                 union(types)
@@ -78,7 +78,7 @@ impl<'a> Compact<'a> {
             _ if self.references.contains(&target) => "object".to_owned(),
             Some(found) if self.references.len() < MAX_REFERENCES => {
                 self.references.push(target);
-                let written = self.write(&found.of, depth);
+                let written = self.write(&found.value_type, depth);
                 self.references.pop();
                 written
             }
@@ -91,9 +91,13 @@ impl<'a> Compact<'a> {
         let mut entries = Vec::new();
         for field in object.fields.iter().take(MAX_KEYS) {
             let mark = if field.required { "" } else { "?" };
-            entries.push(format!("{}{mark}: {}", key(&field.name), self.write(&field.of, depth)));
+            entries.push(format!(
+                "{}{mark}: {}",
+                key(&field.name),
+                self.write(&field.value_type, depth)
+            ));
         }
-        if object.fields.len() > MAX_KEYS || !object.whole {
+        if object.fields.len() > MAX_KEYS || !object.is_complete {
             entries.push("…".to_owned());
         }
         format!("{{ {} }}", entries.join("; "))
@@ -152,7 +156,7 @@ fn literals(values: &[Value]) -> String {
     if values.len() <= MAX_ALTERNATIVES && are_short {
         return union(values.iter().map(literal).collect());
     }
-    kinds(values)
+    union_of_types(values)
 }
 
 /// A scalar as a literal type.
@@ -164,16 +168,16 @@ pub(crate) fn literal(value: &Value) -> String {
 }
 
 /// The union of the types of these scalars.
-pub(crate) fn kinds(values: &[Value]) -> String {
-    let Type::Union { of, .. } = kinds_of(values) else { return unknown() };
-    let kind = |of: &Type| match of {
+pub(crate) fn union_of_types(values: &[Value]) -> String {
+    let Type::Union { alternatives, .. } = types_of_values(values) else { return unknown() };
+    let kind = |value_type: &Type| match value_type {
         Type::Null => "null",
         Type::Boolean => "boolean",
         Type::Integer | Type::Number => "number",
         Type::Text => "string",
         _ => "unknown",
     };
-    union(of.iter().map(|it| kind(it).to_owned()).collect())
+    union(alternatives.iter().map(|it| kind(it).to_owned()).collect())
 }
 
 fn is_identifier(name: &str) -> bool {

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::compact::{key, kinds, list_of, literal, union};
+use super::compact::{key, list_of, literal, union, union_of_types};
 use crate::comment::{jsdoc, lines};
-use crate::types::{Body, Declaration, Declared, Note, Type};
+use crate::types::{Declaration, DeclarationBody, DeclaredTypes, Note, Type};
 
 /// The longest value that is written as a literal.
 const LONGEST_LITERAL: usize = 60;
 
 /// Writes a type as an annotation.
-pub(crate) fn annotation(of: &Type, declared: &Declared) -> String {
-    let written = match of {
+pub(crate) fn annotation(value_type: &Type, declared: &DeclaredTypes) -> String {
+    let written = match value_type {
         Type::Any => "unknown",
         Type::Null => "null",
         Type::Boolean => "boolean",
@@ -29,8 +29,8 @@ pub(crate) fn annotation(of: &Type, declared: &Declared) -> String {
             return format!("{{ [key: string]: {} }}", annotation(values, declared));
         }
         Type::Map(None) => "{ [key: string]: unknown }",
-        Type::Union { of, whole: true } => {
-            return union(of.iter().map(|it| annotation(it, declared)).collect());
+        Type::Union { alternatives, is_complete: true } => {
+            return union(alternatives.iter().map(|it| annotation(it, declared)).collect());
         }
         Type::Reference(number) => declared.name(*number).unwrap_or("unknown"),
         Type::Union { .. } | Type::Object(_) => "unknown",
@@ -41,27 +41,27 @@ pub(crate) fn annotation(of: &Type, declared: &Declared) -> String {
 fn literals(values: &[Value]) -> String {
     match values.iter().all(|it| it.to_string().len() <= LONGEST_LITERAL) {
         true => union(values.iter().map(literal).collect()),
-        false => kinds(values),
+        false => union_of_types(values),
     }
 }
 
 /// Writes one declaration, with a line break after it.
-pub(crate) fn declaration(of: &Declaration, declared: &Declared) -> String {
-    let name = &of.name;
-    let note = jsdoc(&words(&of.note), "");
-    match &of.body {
-        Body::Alias(alias) => {
+pub(crate) fn declaration(declaration: &Declaration, declared: &DeclaredTypes) -> String {
+    let name = &declaration.name;
+    let note = jsdoc(&documentation_lines(&declaration.note), "");
+    match &declaration.body {
+        DeclarationBody::Alias(alias) => {
             format!("{note}export type {name} = {};\n", annotation(alias, declared))
         }
-        Body::Fields(object) => {
+        DeclarationBody::Fields(object) => {
             let mut text = format!("{note}export interface {name} {{\n");
             for field in &object.fields {
-                text.push_str(&jsdoc(&words(&field.note), "  "));
+                text.push_str(&jsdoc(&documentation_lines(&field.note), "  "));
                 let mark = if field.required { "" } else { "?" };
-                let written = annotation(&field.of, declared);
+                let written = annotation(&field.value_type, declared);
                 text.push_str(&format!("  {}{mark}: {written};\n", key(&field.name)));
             }
-            if object.open || !object.whole {
+            if object.allows_other_keys || !object.is_complete {
                 text.push_str("  [key: string]: unknown;\n");
             }
             text + "}\n"
@@ -70,7 +70,7 @@ pub(crate) fn declaration(of: &Declaration, declared: &Declared) -> String {
 }
 
 /// The documentation of a value, as lines.
-fn words(note: &Note) -> Vec<String> {
+fn documentation_lines(note: &Note) -> Vec<String> {
     let mut words = note.description.as_deref().map(lines).unwrap_or_default();
     words.retain(|line| !line.is_empty());
     if !note.details.is_empty() {

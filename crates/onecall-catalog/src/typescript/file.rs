@@ -8,12 +8,13 @@ use super::declaration::{annotation, declaration};
 use crate::casing::pascal_case;
 use crate::comment::{jsdoc, lines};
 use crate::literal::json_string;
-use crate::observed::{Observed, ResultType, as_observed_roughly};
-use crate::python::origin;
-use crate::types::{Body, Declared, Type, Types, free_name, takes_anything};
+use crate::observed::{ObservedOutput, ResultType, rounded_observation_note};
+use crate::python::header_line;
+use crate::types::{DeclarationBody, DeclaredTypes, Type, Types, free_name, takes_anything};
 
 /// Names that every generated file uses, so that no type can have them.
-const TAKEN: [&str; 6] = ["Promise", "Record", "Array", "Error", "ToolError", "Object"];
+const RESERVED_TYPE_NAMES: [&str; 6] =
+    ["Promise", "Record", "Array", "Error", "ToolError", "Object"];
 
 /// Words that cannot be names of functions.
 const RESERVED: [&str; 53] = [
@@ -73,7 +74,7 @@ const RESERVED: [&str; 53] = [
 ];
 
 /// A tool's file and the types that it exports besides the function.
-pub(crate) struct File {
+pub(crate) struct TypeScriptFile {
     pub(crate) text: String,
     pub(crate) types: Vec<String>,
 }
@@ -90,15 +91,16 @@ pub(crate) fn local_name(function: &str) -> String {
 pub(crate) fn typescript_file(
     spec: &ToolSpec,
     function: &str,
-    observed: Option<&Observed>,
-) -> File {
+    observed: Option<&ObservedOutput>,
+) -> TypeScriptFile {
     let mut base = pascal_case(function);
     if !base.starts_with(|it: char| it.is_ascii_alphabetic()) {
         base.insert_str(0, "Tool");
     }
-    let mut taken: HashSet<String> = TAKEN.iter().map(|it| (*it).to_owned()).collect();
+    let mut taken: HashSet<String> =
+        RESERVED_TYPE_NAMES.iter().map(|it| (*it).to_owned()).collect();
     let input = Types::of(&spec.input_schema);
-    let arguments = Declared::new(&input, &base, "arguments", &mut taken);
+    let arguments = DeclaredTypes::new(&input, &base, "arguments", &mut taken);
     let (parameter, passed) = parameter(spec, &arguments);
     let mut exported = Vec::new();
     let mut declarations = Vec::new();
@@ -113,12 +115,12 @@ pub(crate) fn typescript_file(
     }
     let returns = match &result {
         ResultType::Declared(types) | ResultType::Observed(types, _) => {
-            let declared = Declared::new(types, &base, "result", &mut taken);
+            let declared = DeclaredTypes::new(types, &base, "result", &mut taken);
             declarations.extend(declared.declarations.iter().map(|it| declaration(it, &declared)));
             if let ResultType::Observed(_, samples) = result {
                 documentation.extend([
                     String::new(),
-                    format!("@returns The {}.", as_observed_roughly(samples)),
+                    format!("@returns The {}.", rounded_observation_note(samples)),
                 ]);
             }
             let written = annotation(&declared.root, &declared);
@@ -140,7 +142,8 @@ pub(crate) fn typescript_file(
     };
 
     let local = local_name(function);
-    let mut text = format!("// {}\n\nimport {{ call }} from \"../../client.js\";\n", origin(spec));
+    let mut text =
+        format!("// {}\n\nimport {{ call }} from \"../../client.js\";\n", header_line(spec));
     for declaration in declarations {
         text.push('\n');
         text.push_str(&declaration);
@@ -158,18 +161,20 @@ pub(crate) fn typescript_file(
     if local != function && function != "default" {
         text.push_str(&format!("\nexport {{ {local} as {function} }};\n"));
     }
-    File { text, types: exported }
+    TypeScriptFile { text, types: exported }
 }
 
 /// The parameter of the function, and the expression that it passes on.
-fn parameter(spec: &ToolSpec, arguments: &Declared) -> (String, &'static str) {
+fn parameter(spec: &ToolSpec, arguments: &DeclaredTypes) -> (String, &'static str) {
     let nothing = || (String::new(), "{}");
     match &arguments.root {
         root @ Type::Reference(number) if arguments.is_mapping(root) => {
             let written = annotation(root, arguments);
             let body = arguments.declarations.get(*number).map(|it| &it.body);
             let can_be_empty = match body {
-                Some(Body::Fields(object)) => object.fields.iter().all(|it| !it.required),
+                Some(DeclarationBody::Fields(object)) => {
+                    object.fields.iter().all(|it| !it.required)
+                }
                 _ => false,
             };
             let default = if can_be_empty { " = {}" } else { "" };

@@ -5,5 +5,5 @@ mod declaration;
 mod file;
 mod signature;
 
-pub(crate) use file::{File, local_name, typescript_file};
+pub(crate) use file::{TypeScriptFile, local_name, typescript_file};
 pub use signature::{typescript_signature, typescript_signature_with};

@@ -2,8 +2,8 @@
 
 use onecall_core::ToolSpec;
 
-use super::compact::Compact;
-use crate::observed::{Observed, ResultType, as_observed};
+use super::compact::CompactTypeWriter;
+use crate::observed::{ObservedOutput, ResultType, observation_note};
 use crate::types::{Type, Types, takes_anything};
 
 /// The longest signature in characters.
@@ -21,19 +21,22 @@ pub fn typescript_signature(spec: &ToolSpec) -> String {
 /// The call of a tool as one line of TypeScript, like [`typescript_signature`], with the observed
 /// result type if the server declares none.
 #[must_use]
-pub fn typescript_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
+pub fn typescript_signature_with(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> String {
     let name = spec.callable.as_str();
     let arguments = Types::of(&spec.input_schema);
     let argument = match &arguments.root {
-        Type::Object(_) => Compact::new(&arguments).type_of(&arguments.root),
+        Type::Object(_) => CompactTypeWriter::new(&arguments).type_of(&arguments.root),
         _ if takes_anything(&spec.input_schema.value()) => "{ … }".to_owned(),
         _ => String::new(),
     };
     let (result, remark) = match ResultType::of(spec, observed) {
-        ResultType::Declared(types) => (Compact::new(&types).type_of(&types.root), String::new()),
-        ResultType::Observed(types, samples) => {
-            (Compact::new(&types).type_of(&types.root), format!("  // {}", as_observed(samples)))
+        ResultType::Declared(types) => {
+            (CompactTypeWriter::new(&types).type_of(&types.root), String::new())
         }
+        ResultType::Observed(types, samples) => (
+            CompactTypeWriter::new(&types).type_of(&types.root),
+            format!("  // {}", observation_note(samples)),
+        ),
         ResultType::Unknown => ("unknown".to_owned(), String::new()),
     };
     let signature = format!("await {name}({argument}): Promise<{result}>{remark}");

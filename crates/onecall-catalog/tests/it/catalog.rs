@@ -57,9 +57,9 @@ fn what_is_listed_as_before_is_shared() {
     let [a, b, c] = ["a", "b", "c"].map(ServerName::new);
     let of = |name: &str| Arc::new(vec![tool("t", name), tool("only", name)]);
     let (of_a, of_b) = (of("a"), of("b"));
-    let before =
-        Catalog::default().next([(a.clone(), Arc::clone(&of_a)), (b.clone(), Arc::clone(&of_b))]);
-    let after = before.next([(a, of_a), (b, of("b anew")), (c, of_b)]);
+    let before = Catalog::default()
+        .with_tool_lists([(a.clone(), Arc::clone(&of_a)), (b.clone(), Arc::clone(&of_b))]);
+    let after = before.with_tool_lists([(a, of_a), (b, of("b anew")), (c, of_b)]);
 
     let shared = |name: &str| Arc::ptr_eq(before.get(name).unwrap(), after.get(name).unwrap());
     assert!(shared("mcp__a__t") && shared("mcp__a__only") && !shared("mcp__b__t"));
@@ -70,10 +70,10 @@ fn what_is_listed_as_before_is_shared() {
 #[test]
 fn a_name_that_is_contested_now_is_not_shared() {
     let (server, listed) = (ServerName::new("a-b"), Arc::new(vec![tool("t", "")]));
-    let before = Catalog::default().next([(server.clone(), Arc::clone(&listed))]);
+    let before = Catalog::default().with_tool_lists([(server.clone(), Arc::clone(&listed))]);
     assert!(before.get("mcp__a_b__t").is_some());
     let rival = (ServerName::new("a.b"), Arc::new(vec![tool("t", "")]));
-    let after = before.next([(server.clone(), Arc::clone(&listed)), rival]);
+    let after = before.with_tool_lists([(server.clone(), Arc::clone(&listed)), rival]);
     assert_eq!((after.len(), after.get("mcp__a_b__t")), (2, None));
-    assert!(after.next([(server, listed)]).get("mcp__a_b__t").is_some());
+    assert!(after.with_tool_lists([(server, listed)]).get("mcp__a_b__t").is_some());
 }

@@ -1,11 +1,11 @@
-//! Arguments against schemas: what cannot fit is told, what may is let through.
+//! The check of arguments against schemas: certain mismatches are reported, everything else passes.
 
-use onecall_catalog::{Known, Strictness, check_arguments, misfits};
+use onecall_catalog::{PartialValue, Strictness, check_arguments, mismatches};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 fn told(schema: &Value, arguments: Value) -> Vec<String> {
-    let found = misfits(schema, &Known::Value(arguments));
+    let found = mismatches(schema, &PartialValue::Value(arguments));
     found.into_iter().map(|it| format!("{}: {}", it.path, it.message)).collect()
 }
 
@@ -67,17 +67,20 @@ fn every_misfit_is_told_with_its_place() {
 
 #[test]
 fn what_is_not_known_yet_is_let_through() {
-    let entries = |entries: Vec<(&str, Known)>| {
-        Known::Entries(entries.into_iter().map(|(key, it)| (key.to_owned(), it)).collect())
+    let entries = |entries: Vec<(&str, PartialValue)>| {
+        PartialValue::Entries(entries.into_iter().map(|(key, it)| (key.to_owned(), it)).collect())
     };
-    let unknown = entries(vec![("sql", Known::Unknown), ("limit", Known::Unknown)]);
-    assert_eq!(misfits(&query(), &unknown), []);
+    let unknown = entries(vec![("sql", PartialValue::Unknown), ("limit", PartialValue::Unknown)]);
+    assert_eq!(mismatches(&query(), &unknown), []);
 
     let partly = entries(vec![
-        ("sql", Known::Items(vec![])),
-        ("columns", Known::Items(vec![Known::Unknown, Known::Value(json!(1))])),
+        ("sql", PartialValue::Items(vec![])),
+        (
+            "columns",
+            PartialValue::Items(vec![PartialValue::Unknown, PartialValue::Value(json!(1))]),
+        ),
     ]);
-    let found: Vec<String> = misfits(&query(), &partly).into_iter().map(|it| it.path).collect();
+    let found: Vec<String> = mismatches(&query(), &partly).into_iter().map(|it| it.path).collect();
     assert_eq!(found, [".sql", ".columns[1]"]);
 }
 
@@ -110,14 +113,14 @@ fn what_the_server_fills_in_is_not_missing() {
     assert_eq!(told(&schema, json!({})), [": 'sql' is missing"]);
 }
 
-/// What is sent in place of these arguments: the same if nothing is left out.
+/// The arguments that are sent after the check: unchanged unless some are left out.
 fn sent(schema: &Value, arguments: &str) -> Result<String, Vec<String>> {
     let raw = RawValue::from_string(arguments.to_owned()).unwrap();
     match check_arguments(schema, &raw, Strictness::Strict) {
         Ok(checked) => {
             Ok(checked.arguments.map_or(arguments.to_owned(), |raw| raw.get().to_owned()))
         }
-        Err(misfits) => Err(misfits.iter().map(ToString::to_string).collect()),
+        Err(mismatches) => Err(mismatches.iter().map(ToString::to_string).collect()),
     }
 }
 
@@ -210,14 +213,14 @@ fn hostile_arguments_are_bounded_too() {
     let long = "x".repeat(1_000_000);
     let schema =
         json!({ "allOf": vec![json!({ "properties": { "a": { "maxLength": 1 } } }); 10_000] });
-    let found = misfits(&schema, &Known::Value(json!({ "a": long })));
+    let found = mismatches(&schema, &PartialValue::Value(json!({ "a": long })));
     assert!(found.len() < 100, "{}", found.len());
     let names: serde_json::Map<String, Value> =
         (0..20_000).map(|number| (format!("name{number}"), Value::Null)).collect();
     let closed = json!({ "properties": names, "additionalProperties": false });
     let given: serde_json::Map<String, Value> =
         (0..20_000).map(|number| (format!("nome{number}"), json!({ "deep": [number] }))).collect();
-    let found = misfits(&closed, &Known::Value(Value::Object(given)));
+    let found = mismatches(&closed, &PartialValue::Value(Value::Object(given)));
     assert!(!found.is_empty() && found.len() < 100, "{}", found.len());
 }
 
@@ -226,7 +229,7 @@ fn noted(schema: &Value, arguments: &Value) -> Result<Vec<String>, Vec<String>> 
     let raw = RawValue::from_string(arguments.to_string()).unwrap();
     match check_arguments(schema, &raw, Strictness::Lenient) {
         Ok(checked) => Ok(checked.notes),
-        Err(misfits) => Err(misfits.iter().map(ToString::to_string).collect()),
+        Err(mismatches) => Err(mismatches.iter().map(ToString::to_string).collect()),
     }
 }
 

@@ -61,7 +61,7 @@ const QUERIES: &[(&str, &[&str])] = &[
     ("think step by step", &["thinking__sequentialthinking"]),
     ("create a notion page", &["notion__API_post_page"]),
     ("append content to a block", &["notion__API_patch_block_children"]),
-    // Slips of the pen.
+    // Spelling mistakes.
     ("screnshot", &["playwright__browser_take_screenshot"]),
     ("pull reqest reviews", &["github__get_pull_request_reviews"]),
     ("geocod", &["maps__maps_geocode", "maps__maps_reverse_geocode"]),
@@ -92,7 +92,7 @@ fn the_tool_that_is_meant_is_among_the_first() {
     let catalog = published();
     let mut missed = Vec::new();
     for (query, wanted) in QUERIES {
-        let found = catalog.relevant(query, |_| true);
+        let found = catalog.search_relevant(query, |_| true);
         let names: Vec<&str> =
             found.iter().map(|spec| spec.callable.as_str().trim_start_matches("mcp__")).collect();
         if !names.iter().take(TOP).any(|name| wanted.contains(name)) {
@@ -106,13 +106,13 @@ fn the_tool_that_is_meant_is_among_the_first() {
 #[test]
 fn what_is_hardly_alike_is_left_out() {
     let catalog = published();
-    let found = |query: &str| catalog.relevant(query, |_| true).len();
+    let found = |query: &str| catalog.search_relevant(query, |_| true).len();
     assert_eq!(found(""), catalog.len());
     assert_eq!(found("xylophone"), 0);
     for query in ["take a screenshot", "send a slack message", "convert time zones"] {
         assert!(found(query) < 20, "{query}: {}", found(query));
     }
-    let of_git = catalog.relevant("create a branch", |spec| spec.server.as_str() == "git");
+    let of_git = catalog.search_relevant("create a branch", |spec| spec.server.as_str() == "git");
     assert_eq!(of_git[0].callable.as_str(), "mcp__git__git_create_branch");
     assert!(of_git.iter().all(|spec| spec.server.as_str() == "git"));
 }

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use onecall_catalog::{Listed, generate, generated_file, python_signature, typescript_signature};
+use onecall_catalog::{
+    GeneratedTool, generate, generated_file, python_signature, typescript_signature,
+};
 use onecall_core::Language;
 use serde_json::Value;
 
@@ -30,7 +32,7 @@ const SERVERS: [&str; 15] = [
     "time",
 ];
 
-fn tools(server: &str) -> Vec<Listed> {
+fn tools(server: &str) -> Vec<GeneratedTool> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas").join(server);
     let text = std::fs::read_to_string(path.with_extension("json")).unwrap_or_default();
     let listing: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -79,7 +81,7 @@ fn files() {
 
 #[test]
 fn every_file_of_every_server_parses() {
-    let all: Vec<Listed> = SERVERS.into_iter().flat_map(tools).collect();
+    let all: Vec<GeneratedTool> = SERVERS.into_iter().flat_map(tools).collect();
     for language in [Language::Python, Language::TypeScript] {
         let files = generate(&all, language, "tools");
         assert!(files.len() > all.len());
@@ -92,7 +94,7 @@ fn every_file_of_every_server_parses() {
 
 #[test]
 fn what_a_tree_consists_of() {
-    let all: Vec<Listed> = ["git", "time"].into_iter().flat_map(tools).collect();
+    let all: Vec<GeneratedTool> = ["git", "time"].into_iter().flat_map(tools).collect();
     for (language, name) in [(Language::Python, "python"), (Language::TypeScript, "typescript")] {
         let files = generate(&all, language, "tools");
         let mut text = files.keys().map(|path| format!("{path}\n")).collect::<String>();

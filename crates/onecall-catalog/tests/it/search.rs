@@ -51,7 +51,7 @@ fn the_best_match_comes_first() {
         ("file reading", "mcp__files__readFile"),
         ("latitude", "mcp__weather__get_forecast"),
         ("open ticket", "mcp__github__create_issue"),
-        // Slips and shortened words.
+        // Spelling mistakes and shortened words.
         ("forcast", "mcp__weather__get_forecast"),
         ("repositry", "mcp__github__search_repositories"),
         ("temperatur", "mcp__weather__get_forecast"),

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use onecall_catalog::{Catalog, Files, Listed, ToolDefinition, category_of};
+use onecall_catalog::{Catalog, GeneratedFiles, GeneratedTool, ToolDefinition, category_of};
 use onecall_core::{ServerName, ToolName};
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
@@ -24,19 +24,19 @@ pub fn definitions(tools: &Value) -> Vec<ToolDefinition> {
     tools.iter().map(define).collect()
 }
 
-/// The same, named and sorted into categories.
-pub fn listed(servers: Vec<(&str, Vec<ToolDefinition>)>) -> Vec<Listed> {
+/// The tools of these servers with their callable names and categories.
+pub fn listed(servers: Vec<(&str, Vec<ToolDefinition>)>) -> Vec<GeneratedTool> {
     let servers = servers.into_iter().map(|(name, tools)| (ServerName::new(name), tools));
     let catalog = Catalog::build(servers);
     let list = |spec: &Arc<_>| {
         let category = category_of(spec);
-        Listed { spec: Arc::clone(spec), category, observed: None }
+        GeneratedTool { spec: Arc::clone(spec), category, observed: None }
     };
     catalog.tools().map(list).collect()
 }
 
-/// Why one of the files is no program; `None` if all are.
-pub fn problem(files: &Files) -> Option<String> {
+/// The parse error of the first invalid file; `None` if all files are valid programs.
+pub fn problem(files: &GeneratedFiles) -> Option<String> {
     files.iter().find_map(|(path, text)| {
         let problem = match path.rsplit_once('.').map(|(_, ending)| ending) {
             Some("ts") => typescript_problem(text),
@@ -58,8 +58,8 @@ fn python_problem(text: &str) -> Option<String> {
     ruff_python_parser::parse_module(text).err().map(|error| error.to_string())
 }
 
-/// Why a path is no good; `None` if all are.
-pub fn bad_path(files: &Files) -> Option<String> {
+/// The problem of the first invalid path; `None` if all paths are valid.
+pub fn bad_path(files: &GeneratedFiles) -> Option<String> {
     let mut seen = HashSet::new();
     files.keys().find_map(|path| {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./".contains(it);

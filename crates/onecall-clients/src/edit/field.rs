@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{EditError, read, split_mark, unusual, yaml};
-use crate::spot::Format;
+use super::{EditError, not_editable, read, split_byte_order_mark, yaml};
+use crate::section::FileFormat;
 
 /// A step from a YAML mapping or list to one of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum PathStep<'a> {
     /// The value of this key.
     Key(&'a str),
     /// The list item with this `name`.
@@ -21,25 +21,26 @@ pub enum Step<'a> {
 /// If the text cannot be parsed, `path` does not exist, or the text cannot be edited safely.
 pub fn set_field(
     text: &str,
-    path: &[Step<'_>],
+    path: &[PathStep<'_>],
     key: &str,
     value: Option<&Value>,
 ) -> Result<String, EditError> {
-    let mut meant = read(text, Format::Yaml)?;
-    let (mark, body) = split_mark(text);
+    let mut expected = read(text, FileFormat::Yaml)?;
+    let (mark, body) = split_byte_order_mark(text);
     let edited = match value {
         Some(value) => yaml::field::set(body, path, key, value)?,
         None => yaml::field::unset(body, path, key)?,
     };
-    let after = read(&edited, Format::Yaml).map_err(|_| unusual("the result is not valid"))?;
-    set_in(&mut meant, path, key, value);
-    if after != meant {
-        return Err(unusual("something else would change"));
+    let after =
+        read(&edited, FileFormat::Yaml).map_err(|_| not_editable("the result is not valid"))?;
+    set_in_value(&mut expected, path, key, value);
+    if after != expected {
+        return Err(not_editable("something else would change"));
     }
     Ok(format!("{mark}{edited}"))
 }
 
-fn set_in(document: &mut Value, path: &[Step<'_>], key: &str, value: Option<&Value>) {
+fn set_in_value(document: &mut Value, path: &[PathStep<'_>], key: &str, value: Option<&Value>) {
     let Some((step, rest)) = path.split_first() else {
         match (document, value) {
             (Value::Object(map), Some(value)) => _ = map.insert(key.to_owned(), value.clone()),
@@ -49,19 +50,19 @@ fn set_in(document: &mut Value, path: &[Step<'_>], key: &str, value: Option<&Val
         return;
     };
     let inner = match (step, document) {
-        (Step::Key(step), Value::Object(map)) => {
+        (PathStep::Key(step), Value::Object(map)) => {
             let inner = map.entry((*step).to_owned()).or_insert_with(|| json!({}));
             if inner.is_null() {
                 *inner = json!({});
             }
             Some(inner)
         }
-        (Step::Named(step), Value::Array(items)) => {
+        (PathStep::Named(step), Value::Array(items)) => {
             items.iter_mut().find(|item| item.get("name").and_then(Value::as_str) == Some(step))
         }
         _ => None,
     };
     if let Some(inner) = inner {
-        set_in(inner, rest, key, value);
+        set_in_value(inner, rest, key, value);
     }
 }

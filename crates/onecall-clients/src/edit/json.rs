@@ -7,8 +7,8 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Number, Value};
 
 use super::splice::{indentation, line_end, splice};
-use super::{Comments, Content, EditError, Trace, unusual};
-use crate::spot::Spot;
+use super::{CommentHandling, EditError, EntryContent, InsertionTrace, not_editable};
+use crate::section::ServerSection;
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
     Ok(parse(text)?.as_ref().map_or(Value::Object(Map::new()), value))
@@ -16,139 +16,148 @@ pub(super) fn read(text: &str) -> Result<Value, EditError> {
 
 pub(super) fn insert(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    content: &Content,
-) -> Result<(String, Trace), EditError> {
+    content: &EntryContent,
+) -> Result<(String, InsertionTrace), EditError> {
     if text.trim().is_empty() {
-        let (edited, _) = insert(&format!("{{}}{}", line_end(text)), spot, name, content)?;
+        let (edited, _) = insert(&format!("{{}}{}", line_end(text)), section, name, content)?;
         return Ok((
             edited,
-            Trace { known_keys: 0, empty: Some(text.to_owned()), ..Trace::default() },
+            InsertionTrace {
+                known_keys: 0,
+                empty: Some(text.to_owned()),
+                ..InsertionTrace::default()
+            },
         ));
     }
     let parsed = parse(text)?;
     if parsed.is_none() {
         // The text contains only comments.
         let lead = if text.ends_with('\n') { "" } else { line_end(text) };
-        let (edited, _) = insert(&format!("{text}{lead}{{}}"), spot, name, content)?;
-        let trace = Trace { known_keys: 0, empty: Some(String::new()), lead: lead.to_owned() };
+        let (edited, _) = insert(&format!("{text}{lead}{{}}"), section, name, content)?;
+        let trace =
+            InsertionTrace { known_keys: 0, empty: Some(String::new()), lead: lead.to_owned() };
         return Ok((edited, trace));
     }
-    let (holder, known_keys) = descend(parsed.as_ref(), &spot.keys)?;
-    let missing = spot.keys.get(known_keys..).unwrap_or_default();
-    let style = Style::of(text, parsed.as_ref());
-    let trace = Trace {
+    let (parent, known_keys) = descend(parsed.as_ref(), &section.keys)?;
+    let missing = section.keys.get(known_keys..).unwrap_or_default();
+    let layout = JsonLayout::of(text, parsed.as_ref());
+    let trace = InsertionTrace {
         known_keys,
-        empty: holder.properties.is_empty().then(|| slice(text, range(holder)).to_owned()),
+        empty: parent.properties.is_empty().then(|| slice(text, span_of(parent)).to_owned()),
         lead: String::new(),
     };
-    let place = Slot::find(text, holder, &style);
+    let position = InsertPosition::find(text, parent, &layout);
     let written = match content {
-        Content::Verbatim(taken) if missing.is_empty() && !holder.properties.is_empty() => {
-            return Ok((place.fill(text, taken), trace));
+        EntryContent::Verbatim(removed) if missing.is_empty() && !parent.properties.is_empty() => {
+            return Ok((position.insert_into(text, removed), trace));
         }
-        Content::Verbatim(taken) => nested(missing, taken.trim_start(), &place.indent, &style),
-        Content::Entry(entry, _) => {
-            let mut indent = place.indent.clone();
-            missing.iter().for_each(|_| indent.push_str(&style.unit));
-            let value = style.write(&Value::Object(entry.clone()), &indent, place.is_inline);
+        EntryContent::Verbatim(removed) => {
+            nested(missing, removed.trim_start(), &position.indent, &layout)
+        }
+        EntryContent::Entry(entry, _) => {
+            let mut indent = position.indent.clone();
+            missing.iter().for_each(|_| indent.push_str(&layout.indent_unit));
+            let value = layout.write(&Value::Object(entry.clone()), &indent, position.is_inline);
             let property = format!("{}: {value}", quoted(name));
-            nested(missing, &property, &place.indent, &style)
+            nested(missing, &property, &position.indent, &layout)
         }
     };
-    let written = format!("{}{written}", place.separator);
-    Ok((place.fill(text, &written), trace))
+    let written = format!("{}{written}", position.separator);
+    Ok((position.insert_into(text, &written), trace))
 }
 
 pub(super) fn remove(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    trace: &Trace,
-    comments: Comments,
+    trace: &InsertionTrace,
+    comments: CommentHandling,
 ) -> Result<(String, String), EditError> {
-    let (mut edited, taken) = remove_property(text, &spot.keys, name, comments)?;
+    let (mut edited, removed) = remove_property(text, &section.keys, name, comments)?;
     // Objects that were created for the entry are removed with it, from the inside out.
-    for depth in (trace.known_keys..spot.keys.len()).rev() {
-        let (outer, inner) = spot.keys.split_at(depth);
+    for depth in (trace.known_keys..section.keys.len()).rev() {
+        let (outer, inner) = section.keys.split_at(depth);
         let (parsed, Some(key)) = (parse(&edited)?, inner.first()) else { break };
-        let (holder, known) =
-            descend(parsed.as_ref(), spot.keys.get(..=depth).unwrap_or_default())?;
-        if known != depth + 1 || !is_bare(&edited, holder) {
-            return Ok((edited, taken));
+        let (parent, known) =
+            descend(parsed.as_ref(), section.keys.get(..=depth).unwrap_or_default())?;
+        if known != depth + 1 || !is_blank(&edited, parent) {
+            return Ok((edited, removed));
         }
         edited = remove_property(&edited, outer, key, comments)?.0;
     }
     if let Some(empty) = &trace.empty {
-        let keys = spot.keys.get(..trace.known_keys).unwrap_or_default();
+        let keys = section.keys.get(..trace.known_keys).unwrap_or_default();
         let parsed = parse(&edited)?;
-        let (holder, _) = descend(parsed.as_ref(), keys)?;
-        let mut place = range(holder);
+        let (parent, _) = descend(parsed.as_ref(), keys)?;
+        let mut span = span_of(parent);
         let squeezed = |text: &str| text.replace(char::is_whitespace, "");
-        let same_comments = squeezed(slice(&edited, place.clone())) == squeezed(empty);
-        if is_bare(&edited, holder) || same_comments {
+        let same_comments = squeezed(slice(&edited, span.clone())) == squeezed(empty);
+        if is_blank(&edited, parent) || same_comments {
             // A file that was empty before becomes empty again, without braces.
-            let whole = empty.trim().is_empty() && edited.trim() == slice(&edited, place.clone());
-            if slice(&edited, 0..place.start).ends_with(&trace.lead) {
-                place.start -= trace.lead.len();
+            let whole = empty.trim().is_empty() && edited.trim() == slice(&edited, span.clone());
+            if slice(&edited, 0..span.start).ends_with(&trace.lead) {
+                span.start -= trace.lead.len();
             }
             edited = match whole {
                 true => empty.clone(),
-                false => splice(&edited, vec![(place, empty.clone())]),
+                false => splice(&edited, vec![(span, empty.clone())]),
             };
         }
     }
-    Ok((edited, taken))
+    Ok((edited, removed))
 }
 
 fn remove_property(
     text: &str,
     keys: &[String],
     name: &str,
-    comments: Comments,
+    comments: CommentHandling,
 ) -> Result<(String, String), EditError> {
     let parsed = parse(text)?;
-    let (holder, _) = descend(parsed.as_ref(), keys)?;
-    let properties = &holder.properties;
+    let (parent, _) = descend(parsed.as_ref(), keys)?;
+    let properties = &parent.properties;
     let Some(index) = properties.iter().position(|property| property.name.as_str() == name) else {
-        return Err(EditError::Absent { name: name.to_owned() });
+        return Err(EditError::NotFound { name: name.to_owned() });
     };
-    let (start, end) = (holder.range.start, holder.range.end);
-    let Some(property) = properties.get(index) else { return Err(unusual("no entry")) };
+    let (start, end) = (parent.range.start, parent.range.end);
+    let Some(property) = properties.get(index) else { return Err(not_editable("no entry")) };
     let previous = index.checked_sub(1).and_then(|index| properties.get(index));
     let next = properties.get(index + 1);
     let comma_before =
-        previous.and_then(|previous| comma(text, previous.range.end..property.range.start));
-    let from = trailer_end(text, comma_before.map_or(start + 1, |comma| comma + 1));
+        previous.and_then(|previous| find_comma(text, previous.range.end..property.range.start));
+    let from = comments_end(text, comma_before.map_or(start + 1, |comma| comma + 1));
     let from = from.min(property.range.start);
     let until = next.map_or(end.saturating_sub(1), |next| next.range.start);
-    let own_comma = comma(text, property.range.end..until);
+    let own_comma = find_comma(text, property.range.end..until);
     let own_end = own_comma.map_or(property.range.end, |comma| comma + 1);
     let (from, to) = match comments {
-        Comments::Take => (from, trailer_end(text, own_end)),
-        Comments::Leave => (after_comments(text, from..property.range.start, own_end), own_end),
+        CommentHandling::Remove => (from, comments_end(text, own_end)),
+        CommentHandling::Keep => {
+            (after_comments(text, from..property.range.start, own_end), own_end)
+        }
     };
     let mut changes = vec![(from..to.min(until), String::new())];
     if let (None, Some(comma), None) = (own_comma, comma_before, next) {
         changes.push((comma..comma + 1, String::new()));
     }
-    let taken = with_trailer(
+    let removed = with_comment_above(
         slice(text, from..property.range.start),
         slice(text, own_end..to.min(until)).trim(),
         slice(text, property.range.start..property.range.end),
     );
     let edited = splice(text, changes);
     if properties.len() > 1 {
-        return Ok((edited, taken));
+        return Ok((edited, removed));
     }
     let parsed = parse(&edited)?;
-    let (holder, _) = descend(parsed.as_ref(), keys)?;
-    if is_bare(&edited, holder) {
-        let place = range(holder);
-        return Ok((splice(&edited, vec![(place, "{}".to_owned())]), taken));
+    let (parent, _) = descend(parsed.as_ref(), keys)?;
+    if is_blank(&edited, parent) {
+        let span = span_of(parent);
+        return Ok((splice(&edited, vec![(span, "{}".to_owned())]), removed));
     }
-    Ok((edited, taken))
+    Ok((edited, removed))
 }
 
 /// The position after the comments in `gap`, where the blanks before the property begin. A line
@@ -162,7 +171,7 @@ fn after_comments(text: &str, gap: Range<usize>, end: usize) -> usize {
 
 /// A property with the text before it. A comment behind the property is moved above it, so that a
 /// comma can follow the property wherever it is inserted.
-fn with_trailer(before: &str, comment: &str, property: &str) -> String {
+fn with_comment_above(before: &str, comment: &str, property: &str) -> String {
     let own_line = before.rfind('\n').filter(|_| !comment.is_empty()).map(|at| {
         let at =
             if before.get(..at).is_some_and(|head| head.ends_with('\r')) { at - 1 } else { at };
@@ -176,11 +185,11 @@ fn with_trailer(before: &str, comment: &str, property: &str) -> String {
 
 /// Writes a value on one line.
 pub(super) fn inline(value: &Value) -> String {
-    Style { unit: String::new(), line_end: "\n" }.write(value, "", true)
+    JsonLayout { indent_unit: String::new(), line_end: "\n" }.write(value, "", true)
 }
 
 /// The position at which the next property of an object is inserted.
-struct Slot {
+struct InsertPosition {
     at: usize,
     /// The end of the last property, if it has no comma yet.
     comma_at: Option<usize>,
@@ -193,19 +202,19 @@ struct Slot {
     blanks: usize,
 }
 
-impl Slot {
-    fn find(text: &str, holder: &Object<'_>, style: &Style) -> Self {
-        let (start, end) = (holder.range.start, holder.range.end.saturating_sub(1));
-        let Some(last) = holder.properties.last() else {
-            let at = trailer_end(text, start + 1);
+impl InsertPosition {
+    fn find(text: &str, parent: &Object<'_>, layout: &JsonLayout) -> Self {
+        let (start, end) = (parent.range.start, parent.range.end.saturating_sub(1));
+        let Some(last) = parent.properties.last() else {
+            let at = comments_end(text, start + 1);
             let outer = indentation(text, start);
-            let indent = format!("{outer}{}", style.unit);
-            let separator = format!("{}{indent}", style.line_end);
+            let indent = format!("{outer}{}", layout.indent_unit);
+            let separator = format!("{}{indent}", layout.line_end);
             let rest = slice(text, at..end);
             let (closing, blanks) = match rest.contains('\n') {
                 true => (String::new(), 0),
                 false => {
-                    (format!("{}{outer}", style.line_end), rest.len() - rest.trim_start().len())
+                    (format!("{}{outer}", layout.line_end), rest.len() - rest.trim_start().len())
                 }
             };
             return Self {
@@ -219,17 +228,17 @@ impl Slot {
             };
         };
         let before =
-            holder.properties.len().checked_sub(2).and_then(|at| holder.properties.get(at));
+            parent.properties.len().checked_sub(2).and_then(|at| parent.properties.get(at));
         let before = before.map_or(start + 1, |property| property.range.end);
-        let comma = comma(text, last.range.end..end);
-        let at = trailer_end(text, comma.map_or(last.range.end, |comma| comma + 1)).min(end);
-        let trailer = slice(text, last.range.end..at);
+        let comma = find_comma(text, last.range.end..end);
+        let at = comments_end(text, comma.map_or(last.range.end, |comma| comma + 1)).min(end);
+        let trailing = slice(text, last.range.end..at);
         let is_multiline = slice(text, before..last.range.start).contains('\n');
         // A line comment would include everything that follows on its line.
-        let is_inline = !is_multiline && !trailer.contains("//");
+        let is_inline = !is_multiline && !trailing.contains("//");
         let indent = indentation(text, last.range.start).to_owned();
         let separator =
-            if is_inline { " ".to_owned() } else { format!("{}{indent}", style.line_end) };
+            if is_inline { " ".to_owned() } else { format!("{}{indent}", layout.line_end) };
         Self {
             at,
             comma_at: comma.is_none().then_some(last.range.end),
@@ -241,7 +250,7 @@ impl Slot {
         }
     }
 
-    fn fill(&self, text: &str, written: &str) -> String {
+    fn insert_into(&self, text: &str, written: &str) -> String {
         let property = format!("{written}{}", self.closing);
         let mut changes = vec![(self.at..self.at + self.blanks, property)];
         if let Some(comma_at) = self.comma_at {
@@ -252,17 +261,17 @@ impl Slot {
 }
 
 /// The layout of a text.
-struct Style {
-    unit: String,
+struct JsonLayout {
+    indent_unit: String,
     line_end: &'static str,
 }
 
-impl Style {
+impl JsonLayout {
     fn of(text: &str, root: Option<&Ast<'_>>) -> Self {
         let first = root.and_then(Ast::as_object).and_then(|root| root.properties.first());
-        let unit = first.map_or("", |first| indentation(text, first.range.start));
+        let indent_unit = first.map_or("", |first| indentation(text, first.range.start));
         Self {
-            unit: if unit.is_empty() { "  " } else { unit }.to_owned(),
+            indent_unit: if indent_unit.is_empty() { "  " } else { indent_unit }.to_owned(),
             line_end: line_end(text),
         }
     }
@@ -270,7 +279,7 @@ impl Style {
     fn write(&self, value: &Value, indent: &str, is_inline: bool) -> String {
         match value {
             Value::Object(entries) if !entries.is_empty() && !is_inline => {
-                let inner = format!("{indent}{}", self.unit);
+                let inner = format!("{indent}{}", self.indent_unit);
                 let entry = |(key, value): (&String, &Value)| {
                     format!("{inner}{}: {}", quoted(key), self.write(value, &inner, false))
                 };
@@ -297,11 +306,11 @@ impl Style {
 }
 
 /// Wraps a property in new objects, one for each key.
-fn nested(keys: &[String], property: &str, indent: &str, style: &Style) -> String {
+fn nested(keys: &[String], property: &str, indent: &str, layout: &JsonLayout) -> String {
     let Some((key, rest)) = keys.split_first() else { return property.to_owned() };
-    let inner = format!("{indent}{}", style.unit);
-    let nested = nested(rest, property, &inner, style);
-    let end = style.line_end;
+    let inner = format!("{indent}{}", layout.indent_unit);
+    let nested = nested(rest, property, &inner, layout);
+    let end = layout.line_end;
     format!("{}: {{{end}{inner}{nested}{end}{indent}}}", quoted(key))
 }
 
@@ -332,25 +341,25 @@ fn descend<'a, 't>(
     root: Option<&'a Ast<'t>>,
     keys: &[String],
 ) -> Result<(&'a Object<'t>, usize), EditError> {
-    let Some(mut holder) = root.and_then(Ast::as_object) else {
-        return Err(unusual("the file is not an object"));
+    let Some(mut parent) = root.and_then(Ast::as_object) else {
+        return Err(not_editable("the file is not an object"));
     };
     for (depth, key) in keys.iter().enumerate() {
-        let mut found = holder.properties.iter().filter(|property| property.name.as_str() == key);
-        let Some(property) = found.next() else { return Ok((holder, depth)) };
+        let mut found = parent.properties.iter().filter(|property| property.name.as_str() == key);
+        let Some(property) = found.next() else { return Ok((parent, depth)) };
         if found.next().is_some() {
-            return Err(unusual(&format!("'{key}' is given twice")));
+            return Err(not_editable(&format!("'{key}' is given twice")));
         }
         let ObjectProp { value: Ast::Object(object), .. } = property else {
-            return Err(unusual(&format!("'{key}' is not an object")));
+            return Err(not_editable(&format!("'{key}' is not an object")));
         };
-        holder = object;
+        parent = object;
     }
-    Ok((holder, keys.len()))
+    Ok((parent, keys.len()))
 }
 
 /// The position of the first comma outside of comments.
-fn comma(text: &str, range: Range<usize>) -> Option<usize> {
+fn find_comma(text: &str, range: Range<usize>) -> Option<usize> {
     let mut at = range.start;
     while at < range.end {
         let rest = slice(text, at..range.end);
@@ -364,7 +373,7 @@ fn comma(text: &str, range: Range<usize>) -> Option<usize> {
 }
 
 /// The position after the comments on the same line.
-fn trailer_end(text: &str, from: usize) -> usize {
+fn comments_end(text: &str, from: usize) -> usize {
     let mut end = from;
     loop {
         let rest = text.get(end..).unwrap_or_default();
@@ -391,9 +400,9 @@ fn comment_length(text: &str) -> usize {
 }
 
 /// Whether the object contains nothing, not even a comment.
-fn is_bare(text: &str, holder: &Object<'_>) -> bool {
-    let place = range(holder);
-    slice(text, place.start + 1..place.end.saturating_sub(1)).trim().is_empty()
+fn is_blank(text: &str, parent: &Object<'_>) -> bool {
+    let span = span_of(parent);
+    slice(text, span.start + 1..span.end.saturating_sub(1)).trim().is_empty()
 }
 
 fn value(ast: &Ast<'_>) -> Value {
@@ -416,8 +425,8 @@ fn value(ast: &Ast<'_>) -> Value {
     }
 }
 
-fn range(holder: &Object<'_>) -> Range<usize> {
-    holder.range.start..holder.range.end
+fn span_of(parent: &Object<'_>) -> Range<usize> {
+    parent.range.start..parent.range.end
 }
 
 fn slice(text: &str, range: Range<usize>) -> &str {

@@ -8,13 +8,13 @@ mod splice;
 mod toml;
 mod yaml;
 
-pub use field::{Step, set_field};
+pub use field::{PathStep, set_field};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::spot::{Format, Shape, Spot};
+use crate::section::{FileFormat, SectionShape, ServerSection};
 
 /// Why a text was not edited.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -33,7 +33,7 @@ pub enum EditError {
     },
     /// A key on the path to the servers has a value of the wrong type.
     #[error("'{key}' must hold servers, not {found}")]
-    NotServers {
+    WrongType {
         /// The key.
         key: String,
         /// The type of the value.
@@ -41,19 +41,19 @@ pub enum EditError {
     },
     /// An entry with this name already exists.
     #[error("there is already a server '{name}'")]
-    Taken {
+    NameTaken {
         /// The name of the entry.
         name: String,
     },
     /// No entry has this name.
     #[error("there is no server '{name}'")]
-    Absent {
+    NotFound {
         /// The name of the entry.
         name: String,
     },
     /// The text is valid, but in a form that cannot be edited safely.
     #[error("it is written in a way that cannot be edited safely ({why}); edit it by hand")]
-    Unusual {
+    NotEditable {
         /// What is unusual about the text.
         why: String,
     },
@@ -61,7 +61,7 @@ pub enum EditError {
 
 /// The content of an entry to insert.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
+pub enum EntryContent {
     /// A new entry, with comment lines to put above it if the format has comments.
     Entry(Map<String, Value>, Vec<String>),
     /// The text that [`remove`] returned.
@@ -70,16 +70,16 @@ pub enum Content {
 
 /// How the comments around a removed entry are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comments {
+pub enum CommentHandling {
     /// The comments are removed with the entry, and restored with it.
-    Take,
+    Remove,
     /// The comments stay: another author wrote them around an entry of onecall.
-    Leave,
+    Keep,
 }
 
 /// What an insertion changed besides the entry itself, so that the removal can restore it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trace {
+pub struct InsertionTrace {
     /// How many of the keys existed before.
     pub known_keys: usize,
     /// The previous text of the parent of the entry, if it was empty.
@@ -90,11 +90,11 @@ pub struct Trace {
     pub lead: String,
 }
 
-impl Trace {
+impl InsertionTrace {
     /// A trace without information: the parent of a removed entry stays, even if it becomes empty.
     #[must_use]
-    pub fn none(spot: &Spot) -> Self {
-        Self { known_keys: spot.keys.len(), ..Self::default() }
+    pub fn none(section: &ServerSection) -> Self {
+        Self { known_keys: section.keys.len(), ..Self::default() }
     }
 }
 
@@ -102,22 +102,22 @@ impl Trace {
 ///
 /// # Errors
 /// If the text cannot be parsed.
-pub fn read(text: &str, format: Format) -> Result<Value, EditError> {
+pub fn read(text: &str, format: FileFormat) -> Result<Value, EditError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
     match format {
-        Format::Json => json::read(text),
-        Format::Toml => toml::read(text),
-        Format::Yaml => yaml::read(text),
+        FileFormat::Json => json::read(text),
+        FileFormat::Toml => toml::read(text),
+        FileFormat::Yaml => yaml::read(text),
     }
 }
 
-/// The entries at a spot with their names, in the order of the text.
+/// The entries in a section with their names, in the order of the text.
 #[must_use]
-pub fn entries<'v>(document: &'v Value, spot: &Spot) -> Vec<(&'v str, &'v Value)> {
-    let found = spot.keys.iter().try_fold(document, |value, key| value.get(key));
+pub fn entries<'v>(document: &'v Value, section: &ServerSection) -> Vec<(&'v str, &'v Value)> {
+    let found = section.keys.iter().try_fold(document, |value, key| value.get(key));
     match found {
         Some(Value::Object(entries)) => {
             entries.iter().map(|(name, entry)| (name.as_str(), entry)).collect()
@@ -135,97 +135,99 @@ pub fn entries<'v>(document: &'v Value, spot: &Spot) -> Vec<(&'v str, &'v Value)
 /// If the text cannot be parsed, has an entry with this name, or cannot be edited safely.
 pub fn insert(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    content: &Content,
-) -> Result<(String, Trace), EditError> {
-    let before = read(text, spot.format)?;
-    if entries(&before, spot).iter().any(|(known, _)| *known == name) {
-        return Err(EditError::Taken { name: name.to_owned() });
+    content: &EntryContent,
+) -> Result<(String, InsertionTrace), EditError> {
+    let before = read(text, section.format)?;
+    if entries(&before, section).iter().any(|(known, _)| *known == name) {
+        return Err(EditError::NameTaken { name: name.to_owned() });
     }
-    check_way(&before, spot)?;
-    let (mark, body) = split_mark(text);
-    let (edited, trace) = match spot.format {
-        Format::Json => json::insert(body, spot, name, content)?,
-        Format::Toml => toml::insert(body, spot, name, content)?,
-        Format::Yaml => yaml::insert(body, spot, name, content)?,
+    check_key_path(&before, section)?;
+    let (mark, body) = split_byte_order_mark(text);
+    let (edited, trace) = match section.format {
+        FileFormat::Json => json::insert(body, section, name, content)?,
+        FileFormat::Toml => toml::insert(body, section, name, content)?,
+        FileFormat::Yaml => yaml::insert(body, section, name, content)?,
     };
-    let after = read(&edited, spot.format).map_err(|_| unusual("the result is not valid"))?;
-    let new = entries(&after, spot).into_iter().find(|(known, _)| *known == name);
-    let Some((_, new)) = new else { return Err(unusual("the entry would not be found")) };
-    if let Content::Entry(entry, _) = content
-        && without_name(new, spot) != Value::Object(entry.clone())
+    let after =
+        read(&edited, section.format).map_err(|_| not_editable("the result is not valid"))?;
+    let new = entries(&after, section).into_iter().find(|(known, _)| *known == name);
+    let Some((_, new)) = new else { return Err(not_editable("the entry would not be found")) };
+    if let EntryContent::Entry(entry, _) = content
+        && without_name(new, section) != Value::Object(entry.clone())
     {
-        return Err(unusual("the entry would read differently"));
+        return Err(not_editable("the entry would read differently"));
     }
-    if without(after.clone(), spot, name) != without(before, spot, name) {
-        return Err(unusual("something else would change"));
+    if without_entry(after.clone(), section, name) != without_entry(before, section, name) {
+        return Err(not_editable("something else would change"));
     }
     Ok((format!("{mark}{edited}"), trace))
 }
 
-/// Removes an entry from `text`. Also returns the removed text, for [`Content::Verbatim`].
+/// Removes an entry from `text`. Also returns the removed text, for [`EntryContent::Verbatim`].
 ///
 /// # Errors
 /// If the text cannot be parsed, has no such entry, or cannot be edited safely.
 pub fn remove(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    trace: &Trace,
-    comments: Comments,
+    trace: &InsertionTrace,
+    comments: CommentHandling,
 ) -> Result<(String, String), EditError> {
-    let before = read(text, spot.format)?;
-    if !entries(&before, spot).iter().any(|(known, _)| *known == name) {
-        return Err(EditError::Absent { name: name.to_owned() });
+    let before = read(text, section.format)?;
+    if !entries(&before, section).iter().any(|(known, _)| *known == name) {
+        return Err(EditError::NotFound { name: name.to_owned() });
     }
-    let (mark, body) = split_mark(text);
-    let (edited, taken) = match spot.format {
-        Format::Json => json::remove(body, spot, name, trace, comments)?,
-        Format::Toml => toml::remove(body, spot, name, trace, comments)?,
-        Format::Yaml => yaml::remove(body, spot, name, trace, comments)?,
+    let (mark, body) = split_byte_order_mark(text);
+    let (edited, removed) = match section.format {
+        FileFormat::Json => json::remove(body, section, name, trace, comments)?,
+        FileFormat::Toml => toml::remove(body, section, name, trace, comments)?,
+        FileFormat::Yaml => yaml::remove(body, section, name, trace, comments)?,
     };
-    let after = read(&edited, spot.format).map_err(|_| unusual("the result is not valid"))?;
-    if entries(&after, spot).iter().any(|(known, _)| *known == name) {
-        return Err(unusual("the entry would stay"));
+    let after =
+        read(&edited, section.format).map_err(|_| not_editable("the result is not valid"))?;
+    if entries(&after, section).iter().any(|(known, _)| *known == name) {
+        return Err(not_editable("the entry would stay"));
     }
-    if without(after, spot, name) != without(before, spot, name) {
-        return Err(unusual("something else would change"));
+    if without_entry(after, section, name) != without_entry(before, section, name) {
+        return Err(not_editable("something else would change"));
     }
-    Ok((format!("{mark}{edited}"), taken))
+    Ok((format!("{mark}{edited}"), removed))
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-fn split_mark(text: &str) -> (&str, &str) {
+fn split_byte_order_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 })
 }
 
-fn unusual(why: &str) -> EditError {
-    EditError::Unusual { why: why.to_owned() }
+fn not_editable(why: &str) -> EditError {
+    EditError::NotEditable { why: why.to_owned() }
 }
 
 /// Checks that every key on the path leads to a mapping, and the last one to servers.
-fn check_way(document: &Value, spot: &Spot) -> Result<(), EditError> {
+fn check_key_path(document: &Value, section: &ServerSection) -> Result<(), EditError> {
     let mut value = document;
-    for (index, key) in spot.keys.iter().enumerate() {
+    for (index, key) in section.keys.iter().enumerate() {
         let Value::Object(_) = value else {
-            return Err(not_servers(spot.keys.get(index.wrapping_sub(1)), value));
+            return Err(wrong_type(section.keys.get(index.wrapping_sub(1)), value));
         };
         match value.get(key) {
             Some(next) => value = next,
             None => return Ok(()),
         }
     }
-    let fits = match (value, spot.shape) {
-        (Value::Null, _) => spot.format == Format::Yaml,
-        (Value::Object(_), Shape::Mapping) | (Value::Array(_), Shape::List) => true,
+    let fits = match (value, section.shape) {
+        (Value::Null, _) => section.format == FileFormat::Yaml,
+        (Value::Object(_), SectionShape::Mapping) | (Value::Array(_), SectionShape::List) => true,
         _ => false,
     };
-    if fits { Ok(()) } else { Err(not_servers(spot.keys.last(), value)) }
+    if fits { Ok(()) } else { Err(wrong_type(section.keys.last(), value)) }
 }
 
-fn not_servers(key: Option<&String>, value: &Value) -> EditError {
+fn wrong_type(key: Option<&String>, value: &Value) -> EditError {
     let found = match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -235,24 +237,24 @@ fn not_servers(key: Option<&String>, value: &Value) -> EditError {
         Value::Object(_) => "a mapping",
     };
     let key = key.map_or("the file", String::as_str);
-    EditError::NotServers { key: key.to_owned(), found }
+    EditError::WrongType { key: key.to_owned(), found }
 }
 
-fn without_name(entry: &Value, spot: &Spot) -> Value {
+fn without_name(entry: &Value, section: &ServerSection) -> Value {
     let mut entry = entry.clone();
-    if let (Shape::List, Value::Object(map)) = (spot.shape, &mut entry) {
+    if let (SectionShape::List, Value::Object(map)) = (section.shape, &mut entry) {
         map.shift_remove("name");
     }
     entry
 }
 
 /// The document without one entry; an empty parent counts as absent.
-fn without(mut document: Value, spot: &Spot, name: &str) -> Value {
-    without_at(&mut document, &spot.keys, name);
+fn without_entry(mut document: Value, section: &ServerSection, name: &str) -> Value {
+    remove_entry_at(&mut document, &section.keys, name);
     document
 }
 
-fn without_at(value: &mut Value, keys: &[String], name: &str) {
+fn remove_entry_at(value: &mut Value, keys: &[String], name: &str) {
     let Some((key, rest)) = keys.split_first() else {
         match value {
             Value::Object(entries) => _ = entries.shift_remove(name),
@@ -265,7 +267,7 @@ fn without_at(value: &mut Value, keys: &[String], name: &str) {
     };
     let Value::Object(map) = value else { return };
     let Some(inner) = map.get_mut(key) else { return };
-    without_at(inner, rest, name);
+    remove_entry_at(inner, rest, name);
     let is_empty = match inner {
         Value::Null => true,
         Value::Object(entries) => entries.is_empty(),

@@ -32,7 +32,7 @@ pub(super) fn indentation(text: &str, at: usize) -> &str {
 }
 
 /// The blank lines needed between `text` and a new block at its end.
-pub(super) fn lead(text: &str, line_end: &str) -> String {
+pub(super) fn separator_before_block(text: &str, line_end: &str) -> String {
     let blank_line = format!("{line_end}{line_end}");
     let is_at_start = text.is_empty() || text.trim().is_empty() && text.ends_with('\n');
     if is_at_start || text.ends_with(&blank_line) {

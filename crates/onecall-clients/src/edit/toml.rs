@@ -5,9 +5,9 @@ use std::ops::Range;
 use serde_json::{Map, Number, Value, json};
 use toml_edit::{Document, Item, Table, TableLike, Value as Toml};
 
-use super::splice::{lead, line_end, splice};
-use super::{Comments, Content, EditError, Trace, unusual};
-use crate::spot::Spot;
+use super::splice::{line_end, separator_before_block, splice};
+use super::{CommentHandling, EditError, EntryContent, InsertionTrace, not_editable};
+use crate::section::ServerSection;
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
     Ok(table_value(parse(text)?.as_table()))
@@ -15,107 +15,107 @@ pub(super) fn read(text: &str) -> Result<Value, EditError> {
 
 pub(super) fn insert(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    content: &Content,
-) -> Result<(String, Trace), EditError> {
+    content: &EntryContent,
+) -> Result<(String, InsertionTrace), EditError> {
     let document = parse(text)?;
-    let holder = find(document.as_table(), &spot.keys);
-    let known_keys = if holder.is_some() { spot.keys.len() } else { 0 };
-    if let Some(Item::Value(Toml::InlineTable(inline))) = holder {
-        let Some(place) = inline.span() else { return Err(unusual("a table has no place")) };
+    let parent = find(document.as_table(), &section.keys);
+    let known_keys = if parent.is_some() { section.keys.len() } else { 0 };
+    if let Some(Item::Value(Toml::InlineTable(inline))) = parent {
+        let Some(span) = inline.span() else { return Err(not_editable("a table has no place")) };
         let written = match content {
-            Content::Entry(entry, _) => format!("{} = {}", key(name), inline_table(entry)),
-            Content::Verbatim(taken) => taken.trim().to_owned(),
+            EntryContent::Entry(entry, _) => format!("{} = {}", key(name), inline_table(entry)),
+            EntryContent::Verbatim(removed) => removed.trim().to_owned(),
         };
-        let inner = text.get(place.start + 1..place.end.saturating_sub(1)).unwrap_or_default();
+        let inner = text.get(span.start + 1..span.end.saturating_sub(1)).unwrap_or_default();
         let body = inner.trim_end();
-        let at = place.start + 1 + body.len();
+        let at = span.start + 1 + body.len();
         let written = match inline.is_empty() {
             true => format!(" {written} "),
             false => format!("{} {written}", if body.ends_with(',') { "" } else { "," }),
         };
         let empty =
-            inline.is_empty().then(|| text.get(place.clone()).unwrap_or_default().to_owned());
-        let range = if inline.is_empty() { place.start + 1..place.end - 1 } else { at..at };
-        let trace = Trace { known_keys, empty, lead: String::new() };
+            inline.is_empty().then(|| text.get(span.clone()).unwrap_or_default().to_owned());
+        let range = if inline.is_empty() { span.start + 1..span.end - 1 } else { at..at };
+        let trace = InsertionTrace { known_keys, empty, lead: String::new() };
         return Ok((splice(text, vec![(range, written)]), trace));
     }
     let end = line_end(text);
-    let lead = lead(text, end);
+    let lead = separator_before_block(text, end);
     let block = match content {
-        Content::Verbatim(taken) => taken.clone(),
-        Content::Entry(entry, _) => block(spot, name, entry, end),
+        EntryContent::Verbatim(removed) => removed.clone(),
+        EntryContent::Entry(entry, _) => block(section, name, entry, end),
     };
-    let trace = Trace { known_keys, empty: None, lead: lead.clone() };
+    let trace = InsertionTrace { known_keys, empty: None, lead: lead.clone() };
     Ok((format!("{text}{lead}{block}"), trace))
 }
 
 pub(super) fn remove(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    trace: &Trace,
-    comments: Comments,
+    trace: &InsertionTrace,
+    comments: CommentHandling,
 ) -> Result<(String, String), EditError> {
     let document = parse(text)?;
-    let Some(holder) = find(document.as_table(), &spot.keys) else {
-        return Err(EditError::Absent { name: name.to_owned() });
+    let Some(parent) = find(document.as_table(), &section.keys) else {
+        return Err(EditError::NotFound { name: name.to_owned() });
     };
-    let Some(like) = holder.as_table_like() else { return Err(unusual("not a table")) };
-    let Some((entry_key, item)) = like.get_key_value(name) else {
-        return Err(EditError::Absent { name: name.to_owned() });
+    let Some(table_like) = parent.as_table_like() else { return Err(not_editable("not a table")) };
+    let Some((entry_key, item)) = table_like.get_key_value(name) else {
+        return Err(EditError::NotFound { name: name.to_owned() });
     };
-    if let Item::Value(Toml::InlineTable(outer)) = holder {
-        let (Some(key), Some(value), Some(place)) = (entry_key.span(), item.span(), outer.span())
+    if let Item::Value(Toml::InlineTable(outer)) = parent {
+        let (Some(key), Some(value), Some(span)) = (entry_key.span(), item.span(), outer.span())
         else {
-            return Err(unusual("an entry has no place"));
+            return Err(not_editable("an entry has no place"));
         };
-        return remove_inline(text, key.start..value.end, &place, outer.len(), trace);
+        return remove_inline(text, key.start..value.end, &span, outer.len(), trace);
     }
     match item {
         Item::Table(table) => {
-            let path: Vec<&str> = spot.keys.iter().map(String::as_str).chain([name]).collect();
+            let path: Vec<&str> = section.keys.iter().map(String::as_str).chain([name]).collect();
             remove_tables(text, document.as_table(), table, &path, trace, comments)
         }
         Item::Value(value) => {
             let (Some(key), Some(value)) = (entry_key.span(), value.span()) else {
-                return Err(unusual("it is written with dotted keys"));
+                return Err(not_editable("it is written with dotted keys"));
             };
             let from = text.get(..key.start).unwrap_or_default().rfind('\n').map_or(0, |at| at + 1);
             let rest = text.get(value.end..).unwrap_or_default();
             let to = rest.find('\n').map_or(text.len(), |at| value.end + at + 1);
-            let taken = text.get(from..to).unwrap_or_default().to_owned();
-            Ok((splice(text, vec![(from..to, String::new())]), taken))
+            let removed = text.get(from..to).unwrap_or_default().to_owned();
+            Ok((splice(text, vec![(from..to, String::new())]), removed))
         }
-        _ => Err(unusual("it is not a table")),
+        _ => Err(not_editable("it is not a table")),
     }
 }
 
 fn remove_inline(
     text: &str,
     entry: Range<usize>,
-    place: &Range<usize>,
+    span: &Range<usize>,
     count: usize,
-    trace: &Trace,
+    trace: &InsertionTrace,
 ) -> Result<(String, String), EditError> {
-    let taken = text.get(entry.clone()).unwrap_or_default().to_owned();
+    let removed = text.get(entry.clone()).unwrap_or_default().to_owned();
     if count == 1 {
         let empty = trace.empty.clone().unwrap_or_else(|| "{}".to_owned());
-        return Ok((splice(text, vec![(place.clone(), empty)]), taken));
+        return Ok((splice(text, vec![(span.clone(), empty)]), removed));
     }
-    let before = text.get(place.start + 1..entry.start).unwrap_or_default();
+    let before = text.get(span.start + 1..entry.start).unwrap_or_default();
     let range = match before.rfind(',') {
         Some(comma) if before.get(comma + 1..).is_some_and(|gap| gap.trim().is_empty()) => {
-            place.start + 1 + comma..entry.end
+            span.start + 1 + comma..entry.end
         }
         _ => {
-            let after = text.get(entry.end..place.end).unwrap_or_default();
+            let after = text.get(entry.end..span.end).unwrap_or_default();
             let comma = after.find(',').map_or(0, |comma| comma + 1);
             entry.start..entry.end + comma
         }
     };
-    Ok((splice(text, vec![(range, String::new())]), taken))
+    Ok((splice(text, vec![(range, String::new())]), removed))
 }
 
 /// Removes the table and its subtables, each from the comments above its header up to the comments
@@ -125,17 +125,17 @@ fn remove_tables(
     root: &Table,
     table: &Table,
     path: &[&str],
-    trace: &Trace,
-    comments: Comments,
+    trace: &InsertionTrace,
+    comments: CommentHandling,
 ) -> Result<(String, String), EditError> {
     let mut headers = Vec::new();
     collect_headers(root, &mut Vec::new(), &mut headers);
     headers.sort_by_key(|(start, _)| *start);
     if table.is_dotted() {
-        return Err(unusual("it is written with dotted keys"));
+        return Err(not_editable("it is written with dotted keys"));
     }
     let mut changes = Vec::new();
-    let mut taken = String::new();
+    let mut removed = String::new();
     for (index, (start, header)) in headers.iter().enumerate() {
         let is_below = header.len() >= path.len() && header.iter().zip(path).all(|(a, b)| a == b);
         if !is_below {
@@ -143,13 +143,15 @@ fn remove_tables(
         }
         let next = headers.get(index + 1).map(|(next, _)| *next);
         let (from, to) = match comments {
-            Comments::Take => (
+            CommentHandling::Remove => (
                 with_comments_above(text, *start),
                 next.map_or(text.len(), |next| with_comments_above(text, next)),
             ),
-            Comments::Leave => (*start, end_of_keys(text, *start, next.unwrap_or(text.len()))),
+            CommentHandling::Keep => {
+                (*start, end_of_keys(text, *start, next.unwrap_or(text.len())))
+            }
         };
-        taken.push_str(text.get(from..to).unwrap_or_default());
+        removed.push_str(text.get(from..to).unwrap_or_default());
         changes.push((from..to, String::new()));
     }
     if let Some((range, _)) = changes.first_mut() {
@@ -158,9 +160,9 @@ fn remove_tables(
             range.start -= trace.lead.len();
         }
     } else {
-        return Err(unusual("its table has no header of its own"));
+        return Err(not_editable("its table has no header of its own"));
     }
-    Ok((splice(text, changes), taken))
+    Ok((splice(text, changes), removed))
 }
 
 fn collect_headers<'t>(
@@ -222,8 +224,8 @@ fn with_comments_above(text: &str, header: usize) -> usize {
     }
 }
 
-fn block(spot: &Spot, name: &str, entry: &Map<String, Value>, end: &str) -> String {
-    let path: Vec<_> = spot.keys.iter().map(|part| key(part)).chain([key(name)]).collect();
+fn block(section: &ServerSection, name: &str, entry: &Map<String, Value>, end: &str) -> String {
+    let path: Vec<_> = section.keys.iter().map(|part| key(part)).chain([key(name)]).collect();
     let mut block = format!("[{}]{end}", path.join("."));
     for (name, value) in entry {
         block.push_str(&format!("{} = {}{end}", key(name), written(value)));

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use onecall_clients::{FileError, Readers, TextFile};
+use onecall_clients::{FileError, ReadableBy, TextFile};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -37,7 +37,7 @@ fn rights_stay() {
     for rights in [0o600, 0o644, 0o664] {
         let path = written(folder.path(), "a.json", "old");
         fs::set_permissions(&path, fs::Permissions::from_mode(rights)).unwrap();
-        TextFile::read(&path).unwrap().replace("new", Readers::Owner).unwrap();
+        TextFile::read(&path).unwrap().replace("new", ReadableBy::Owner).unwrap();
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), mode(&path)), ("new", rights));
     }
     assert_eq!(names(folder.path()), ["a.json"]);
@@ -47,7 +47,7 @@ fn rights_stay() {
 fn a_new_file_is_its_owners() {
     let folder = folder();
     let path = folder.path().join("deep/er/a.json");
-    TextFile::read(&path).unwrap().replace("new", Readers::Owner).unwrap();
+    TextFile::read(&path).unwrap().replace("new", ReadableBy::Owner).unwrap();
     assert_eq!(mode(&path), 0o600);
 }
 
@@ -57,7 +57,7 @@ fn a_link_stays_a_link() {
     let target = written(folder.path(), "dotfiles.json", "old");
     let link = folder.path().join("a.json");
     symlink("dotfiles.json", &link).unwrap();
-    TextFile::read(&link).unwrap().replace("new", Readers::Owner).unwrap();
+    TextFile::read(&link).unwrap().replace("new", ReadableBy::Owner).unwrap();
     assert!(link.is_symlink());
     assert_eq!(fs::read_to_string(target).unwrap(), "new");
     let backup = TextFile::read(&link).unwrap().back_up().unwrap().unwrap();
@@ -80,8 +80,8 @@ fn what_was_written_meanwhile_is_not_lost() {
     let file = TextFile::read(&path).unwrap();
     fs::write(&path, "theirs").unwrap();
     assert!(matches!(
-        file.replace("ours", Readers::Owner),
-        Err(FileError::ChangedMeanwhile { .. })
+        file.replace("ours", ReadableBy::Owner),
+        Err(FileError::ChangedSinceRead { .. })
     ));
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
 
@@ -89,8 +89,8 @@ fn what_was_written_meanwhile_is_not_lost() {
     let file = TextFile::read(&path).unwrap();
     fs::write(&path, "theirs").unwrap();
     assert!(matches!(
-        file.replace("ours", Readers::Owner),
-        Err(FileError::ChangedMeanwhile { .. })
+        file.replace("ours", ReadableBy::Owner),
+        Err(FileError::ChangedSinceRead { .. })
     ));
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
     assert_eq!(names(folder.path()), ["a.json", "new.json"]);
@@ -101,8 +101,8 @@ fn hard_links_are_not_parted() {
     let folder = folder();
     let path = written(folder.path(), "a.json", "old");
     fs::hard_link(&path, folder.path().join("b.json")).unwrap();
-    let replaced = TextFile::read(&path).unwrap().replace("new", Readers::Owner);
-    assert!(matches!(replaced, Err(FileError::SeveralNames { .. })));
+    let replaced = TextFile::read(&path).unwrap().replace("new", ReadableBy::Owner);
+    assert!(matches!(replaced, Err(FileError::HardLinked { .. })));
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
 }
 

@@ -2,22 +2,26 @@
 
 use std::path::PathBuf;
 
-use onecall_clients::{Client, Host, Os};
+use onecall_clients::{Client, Os, UserEnvironment};
 
 fn listed(os: Os, home: &str, project: &str, variables: &[(&str, &str)]) -> String {
     let environment = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };
-    let host =
-        Host { os, environment: &environment, home: home.to_owned(), project: project.to_owned() };
+    let user = UserEnvironment {
+        os,
+        environment: &environment,
+        home: home.to_owned(),
+        project: project.to_owned(),
+    };
     let mut lines = String::new();
     for (id, _, client) in Client::NAMES {
-        for place in host.places(client) {
+        for location in user.locations(client) {
             lines += &format!(
                 "{id} {:?} {} {}\n",
-                place.scope,
-                place.path.display(),
-                place.spot.keys.join(" > ")
+                location.scope,
+                location.path.display(),
+                location.section.keys.join(" > ")
             );
         }
     }
@@ -50,13 +54,13 @@ fn variables_move_them() {
     let environment = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };
-    let host = Host {
+    let user = UserEnvironment {
         os: Os::Linux,
         environment: &environment,
         home: "/home/ada".to_owned(),
         project: "/p".to_owned(),
     };
-    let first = |client| host.places(client).into_iter().next().unwrap().path;
+    let first = |client| user.locations(client).into_iter().next().unwrap().path;
     assert_eq!(first(Client::VsCode), PathBuf::from("/x/config/Code/User/mcp.json"));
     assert_eq!(first(Client::Codex), PathBuf::from("/x/codex/config.toml"));
     assert_eq!(first(Client::ClaudeCode), PathBuf::from("/x/claude/.claude.json"));

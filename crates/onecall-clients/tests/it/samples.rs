@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use onecall_clients::{
-    Client, Discovery, Host, Os, Place, Request, Scope, install, own_servers, uninstall,
-    with_servers,
+    Client, ClientFileLocation, Discovery, InstallRequest, Os, Scope, UserEnvironment, install,
+    own_config_servers, uninstall, with_servers,
 };
 
 const SAMPLES: [(&str, Client); 10] = [
@@ -25,8 +25,8 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name)
 }
 
-fn host() -> Host<'static> {
-    Host {
+fn user() -> UserEnvironment<'static> {
+    UserEnvironment {
         os: Os::Linux,
         environment: &|_| None,
         home: "/home/ada".to_owned(),
@@ -34,27 +34,27 @@ fn host() -> Host<'static> {
     }
 }
 
-/// The places of the client that a sample is for, in the sample.
-fn places(name: &str, client: Client) -> Vec<Place> {
-    let is_settings = |place: &Place| place.path.ends_with("settings.json");
-    let places = host().places(client).into_iter();
-    let fits = |place: &Place| {
-        place.scope == Scope::User
-            && (client != Client::VsCode || is_settings(place) == name.contains("settings"))
+/// The locations of the client that a sample is for, in the sample.
+fn locations(name: &str, client: Client) -> Vec<ClientFileLocation> {
+    let is_settings = |location: &ClientFileLocation| location.path.ends_with("settings.json");
+    let locations = user().locations(client).into_iter();
+    let fits = |location: &ClientFileLocation| {
+        location.scope == Scope::User
+            && (client != Client::VsCode || is_settings(location) == name.contains("settings"))
     };
-    places
+    locations
         .filter(fits)
-        .filter(|place| !place.path.to_string_lossy().ends_with('/'))
-        .map(|place| Place { path: sample(name), ..place })
+        .filter(|location| !location.path.to_string_lossy().ends_with('/'))
+        .map(|location| ClientFileLocation { path: sample(name), ..location })
         .collect()
 }
 
 /// What onecall's configuration would say.
 fn taken_over(name: &str, client: Option<Client>) -> String {
     let mut discovery = Discovery::default();
-    discovery.add_file(&sample(name), client, &host(), None);
+    discovery.add_file(&sample(name), client, &user(), None);
     let servers: Vec<_> =
-        discovery.found.iter().map(|found| (&found.server, found.server.notes.clone())).collect();
+        discovery.servers.iter().map(|found| (&found.server, found.server.notes.clone())).collect();
     let text = with_servers("servers:\n", &servers).unwrap();
     let folder = sample("");
     let problems: String = discovery
@@ -63,12 +63,12 @@ fn taken_over(name: &str, client: Option<Client>) -> String {
         .map(|problem| format!("! {}\n", problem.replace(&*folder.to_string_lossy(), "")))
         .collect();
     // What is written can be read, and is the same.
-    let read = own_servers(&text).unwrap();
-    assert_eq!(read.len(), discovery.found.len());
-    for (found, read) in discovery.found.iter().zip(&read) {
+    let read = own_config_servers(&text).unwrap();
+    assert_eq!(read.len(), discovery.servers.len());
+    for (found, read) in discovery.servers.iter().zip(&read) {
         assert_eq!(found.server.entry(), read.entry());
     }
-    format!("{text}{problems}skipped: {}\n", discovery.own.len())
+    format!("{text}{problems}skipped: {}\n", discovery.own_entries.len())
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_is_read_out() {
 
 #[test]
 fn a_file_tells_whose_it_is() {
-    // These three look like many others; their names tell in real life.
+    // The files of these three clients look like others; only their file names identify them.
     for (name, client) in SAMPLES {
         if !matches!(client, Client::Gemini | Client::Windsurf | Client::ClaudeDesktop) {
             assert_eq!(taken_over(name, None), taken_over(name, Some(client)), "{name}");
@@ -90,9 +90,9 @@ fn a_file_tells_whose_it_is() {
     }
 }
 
-fn request<'r>(bridged: &'r [onecall_clients::Server], args: &'r [String]) -> Request<'r> {
+fn request<'r>(bridged: &'r [onecall_clients::Server], args: &'r [String]) -> InstallRequest<'r> {
     let variables = &[];
-    Request {
+    InstallRequest {
         command: "/opt/onecall",
         args,
         env: &[],
@@ -110,17 +110,18 @@ fn onecall_comes_and_goes() {
         // What is in it already would be changed, not added.
         let text = text.replace("\"onecall\"", "\"other\"").replace("bin/onecall", "bin/other");
         for text in [text.clone(), text.replace('\n', "\r\n"), format!("\u{feff}{text}")] {
-            let places = places(name, client);
+            let locations = locations(name, client);
             let request = request(&[], &args);
-            let change = install(&text, &places, true, &request, None).unwrap().unwrap();
+            let change = install(&text, &locations, true, &request, None).unwrap().unwrap();
             assert_eq!(
-                install(&change.text, &places, true, &request, None).unwrap(),
+                install(&change.text, &locations, true, &request, None).unwrap(),
                 None,
                 "{name}"
             );
-            let undone = uninstall(&change.text, &places, Some(&change.record)).unwrap().unwrap();
+            let undone =
+                uninstall(&change.text, &locations, Some(&change.record)).unwrap().unwrap();
             assert_eq!(undone, text, "{name}");
-            assert_eq!(uninstall(&undone, &places, None).unwrap(), None, "{name}");
+            assert_eq!(uninstall(&undone, &locations, None).unwrap(), None, "{name}");
         }
     }
 }
@@ -133,16 +134,16 @@ fn bridged_servers_move_out_and_back() {
         let text = std::fs::read_to_string(sample(name)).unwrap();
         let own = taken_over(name, Some(client));
         let own = own.split("! ").next().unwrap().split("skipped").next().unwrap();
-        let bridged = own_servers(own).unwrap();
-        let places = places(name, client);
+        let bridged = own_config_servers(own).unwrap();
+        let locations = locations(name, client);
         let change =
-            install(&text, &places, true, &request(&bridged, &args), None).unwrap().unwrap();
+            install(&text, &locations, true, &request(&bridged, &args), None).unwrap().unwrap();
         shown += &format!("=== {name}\n{}", change.text);
         // Another program has written the file meanwhile.
         let touched = format!("{}\n", change.text);
-        let undone = uninstall(&touched, &places, Some(&change.record)).unwrap().unwrap();
+        let undone = uninstall(&touched, &locations, Some(&change.record)).unwrap().unwrap();
         let again =
-            install(&undone, &places, true, &request(&bridged, &args), None).unwrap().unwrap();
+            install(&undone, &locations, true, &request(&bridged, &args), None).unwrap().unwrap();
         assert_eq!(again.record.moved.len(), change.record.moved.len(), "{name}");
     }
     insta::assert_snapshot!(shown);

@@ -147,7 +147,7 @@ impl CommandReader<'_, '_> {
             report.add(Problem::new(node.at, message).with_help(help));
             return None;
         }
-        let text = reader::written(node, &format!("each of {what}"), report)?;
+        let text = reader::scalar_text(node, &format!("each of {what}"), report)?;
         let template = match Template::parse(text, self.paths.environment) {
             Ok(template) => template,
             Err(error) => {

@@ -20,7 +20,7 @@ pub struct LocalTool {
     /// The hints of the configuration about effects; missing hints depend on the kind of tool.
     pub annotations: ToolAnnotations,
     /// What the tool does: start a command, or work on files.
-    pub work: LocalWork,
+    pub kind: LocalToolKind,
 }
 
 impl LocalTool {
@@ -36,7 +36,7 @@ impl LocalTool {
 
 /// What a local tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LocalWork {
+pub enum LocalToolKind {
     /// The tool starts a command.
     Command(CommandTool),
     /// The tool works on the files of one folder.

@@ -67,7 +67,7 @@ fn property_names<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option
 fn check_required(node: &Node, names: &[&str], what: &str, report: &mut Report) -> Option<()> {
     let what = format!("'required' in {what}");
     for item in reader::list(node, &what, report)? {
-        let name = reader::written(item, &format!("each of {what}"), report)?;
+        let name = reader::scalar_text(item, &format!("each of {what}"), report)?;
         if !names.contains(&name) {
             let problem =
                 Problem::new(item.at, format!("{what} names something that is not a property"));
@@ -87,8 +87,10 @@ fn json_of(node: &Node, what: &str, report: &mut Report) -> Option<Value> {
         NodeValue::Scalar(scalar) => match number_or_word(scalar) {
             Some(value) => Some(value),
             None => {
-                report
-                    .add(Problem::new(node.at, format!("{what} holds a number JSON cannot hold")));
+                report.add(Problem::new(
+                    node.at,
+                    format!("{what} holds a number that JSON cannot represent"),
+                ));
                 None
             }
         },

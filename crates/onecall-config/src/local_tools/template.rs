@@ -14,12 +14,12 @@ const MAX_NAME: usize = 128;
 /// A text with placeholders.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Template {
-    pieces: Vec<Piece>,
+    parts: Vec<TemplatePart>,
 }
 
 /// A part of a template.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum TemplatePart {
     /// Literal text. Never empty.
     Text(String),
     /// A placeholder for this argument.
@@ -53,34 +53,36 @@ impl TemplateError {
 impl Template {
     /// The parts of the template, in order.
     #[must_use]
-    pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
+    pub fn parts(&self) -> &[TemplatePart] {
+        &self.parts
     }
 
     /// The names of the arguments in the template, in order.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Argument(name) => Some(name.as_str()),
-            Piece::Text(_) => None,
+        self.parts.iter().filter_map(|piece| match piece {
+            TemplatePart::Argument(name) => Some(name.as_str()),
+            TemplatePart::Text(_) => None,
         })
     }
 
     /// The text, if the template has no placeholders.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
-        match self.pieces.as_slice() {
+        match self.parts.as_slice() {
             [] => Some(""),
-            [Piece::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 
     pub(crate) fn holds_nul(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('\0')))
+        self.parts
+            .iter()
+            .any(|piece| matches!(piece, TemplatePart::Text(text) if text.contains('\0')))
     }
 
     pub(crate) fn parse(text: &str, environment: &Environment<'_>) -> Result<Self, TemplateError> {
-        let mut template = Self { pieces: Vec::new() };
+        let mut template = Self { parts: Vec::new() };
         let mut rest = text;
         while let Some(at) = rest.find("${") {
             let (before, reference) = rest.split_at(at);
@@ -111,7 +113,7 @@ impl Template {
                 if !is_name(name) {
                     return Err(TemplateError::InvalidName);
                 }
-                self.pieces.push(Piece::Argument(name.to_owned()));
+                self.parts.push(TemplatePart::Argument(name.to_owned()));
                 rest = after;
             } else {
                 return Err(TemplateError::Unopened);
@@ -122,10 +124,10 @@ impl Template {
     }
 
     fn add_text(&mut self, text: &str) {
-        match self.pieces.last_mut() {
+        match self.parts.last_mut() {
             _ if text.is_empty() => {}
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.pieces.push(Piece::Text(text.to_owned())),
+            Some(TemplatePart::Text(last)) => last.push_str(text),
+            _ => self.parts.push(TemplatePart::Text(text.to_owned())),
         }
     }
 }
@@ -157,9 +159,9 @@ mod tests {
 
     fn parse(text: &str) -> Result<String, TemplateError> {
         let template = Template::parse(text, &Environment::new(&environment))?;
-        let shown = template.pieces().iter().map(|piece| match piece {
-            Piece::Text(text) => format!("'{text}'"),
-            Piece::Argument(name) => format!("<{name}>"),
+        let shown = template.parts().iter().map(|piece| match piece {
+            TemplatePart::Text(text) => format!("'{text}'"),
+            TemplatePart::Argument(name) => format!("<{name}>"),
         });
         Ok(shown.collect::<Vec<_>>().join(" "))
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use onecall_core::{Workspace, WorkspaceAccess};
 
 use self::real_path::RealPath;
-use crate::local_tools::{FileAction, FilesTool, LocalTool, LocalWork};
+use crate::local_tools::{FileAction, FilesTool, LocalTool, LocalToolKind};
 use crate::model::Config;
 
 /// What programs may do with the files of a folder.
@@ -24,7 +24,7 @@ pub enum FolderAccess {
 
 /// A folder whose files programs may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenFolder {
+pub struct ProgramFolder {
     /// The name of the folder in a sentence, such as `the workspace`.
     pub name: String,
     /// The path as it is configured.
@@ -35,7 +35,7 @@ pub struct OpenFolder {
 
 /// How much of a protected place is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum ProtectedExtent {
     /// The file or folder itself: a folder for programs must not contain it, but may be inside it.
     Itself,
     /// The folder and everything below it.
@@ -44,24 +44,24 @@ pub enum Extent {
 
 /// A file or folder that must be kept from programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProtectedPlace {
+pub struct ProtectedPath {
     /// The path, whether or not it exists yet.
     pub path: PathBuf,
     /// What the place is and why it is protected, as text that follows its path.
     pub reason: String,
     /// How much is protected.
-    pub extent: Extent,
+    pub extent: ProtectedExtent,
     /// The least access that is harmful.
-    pub harmful: FolderAccess,
+    pub harmful_access: FolderAccess,
     /// What the user can do other than choose another folder for programs.
-    pub way_out: Option<String>,
+    pub alternative: Option<String>,
 }
 
 /// A folder for programs that overlaps a protected place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlap {
     /// The folder for programs.
-    pub folder: OpenFolder,
+    pub folder: ProgramFolder,
     message: String,
     help: String,
 }
@@ -69,13 +69,13 @@ pub struct Overlap {
 impl Config {
     /// All folders whose files programs may read or write.
     #[must_use]
-    pub fn open_folders(&self) -> Vec<OpenFolder> {
-        let workspace = self.workspace.iter().map(OpenFolder::of_workspace);
-        workspace.chain(self.local_tools.iter().filter_map(OpenFolder::of_tool)).collect()
+    pub fn program_folders(&self) -> Vec<ProgramFolder> {
+        let workspace = self.workspace.iter().map(ProgramFolder::of_workspace);
+        workspace.chain(self.local_tools.iter().filter_map(ProgramFolder::of_tool)).collect()
     }
 }
 
-impl OpenFolder {
+impl ProgramFolder {
     /// The folder of a workspace.
     #[must_use]
     pub fn of_workspace(workspace: &Workspace) -> Self {
@@ -88,7 +88,7 @@ impl OpenFolder {
 
     /// The folder of a local tool that reads or writes the content of files.
     fn of_tool(tool: &LocalTool) -> Option<Self> {
-        let LocalWork::Files(FilesTool { action, root }) = &tool.work else { return None };
+        let LocalToolKind::Files(FilesTool { action, root }) = &tool.kind else { return None };
         let access = match action {
             FileAction::Read => FolderAccess::Read,
             FileAction::Write => FolderAccess::Write,
@@ -101,19 +101,21 @@ impl OpenFolder {
 
     /// The first of these protected places that overlaps this folder.
     #[must_use]
-    pub fn overlap(&self, places: &[ProtectedPlace]) -> Option<Overlap> {
+    pub fn overlap(&self, places: &[ProtectedPath]) -> Option<Overlap> {
         let folder = RealPath::of(&self.path);
-        let harmful = |place: &&ProtectedPlace| self.access >= place.harmful;
-        places.iter().filter(harmful).find_map(|place| self.overlap_with(folder.end(), place))
+        let harmful = |place: &&ProtectedPath| self.access >= place.harmful_access;
+        places.iter().filter(harmful).find_map(|place| self.overlap_with(folder.resolved(), place))
     }
 
-    fn overlap_with(&self, folder: &Path, place: &ProtectedPlace) -> Option<Overlap> {
+    fn overlap_with(&self, folder: &Path, place: &ProtectedPath) -> Option<Overlap> {
         let real = RealPath::of(&place.path);
-        let (relation, at) = match real.part_in(folder) {
+        let (relation, at) = match real.first_part_inside(folder) {
             Some(part) if part == folder => ("is", part),
             Some(part) => ("holds", part),
-            None if place.extent == Extent::Tree && folder.starts_with(real.end()) => {
-                ("is inside", real.end())
+            None if place.extent == ProtectedExtent::Tree
+                && folder.starts_with(real.resolved()) =>
+            {
+                ("is inside", real.resolved())
             }
             None => return None,
         };
@@ -121,8 +123,8 @@ impl OpenFolder {
         if at.starts_with(folder) {
             help += &format!(", such as '{}'", folder.join("workspace").display());
         }
-        if let Some(way_out) = &place.way_out {
-            help += &format!(", or {way_out}");
+        if let Some(alternative) = &place.alternative {
+            help += &format!(", or {alternative}");
         }
         let really = if folder == self.path {
             String::new()

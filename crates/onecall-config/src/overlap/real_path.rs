@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// The number of links that the kernel follows before it reports a loop.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The locations on disk that determine what a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct RealPath {
     /// result.
     links: Vec<PathBuf>,
     /// The path without links, `.` and `..`. Parts that do not exist are kept as written.
-    end: PathBuf,
+    resolved: PathBuf,
 }
 
 enum Step {
@@ -29,39 +29,39 @@ impl RealPath {
     pub(super) fn of(path: &Path) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut links = Vec::new();
-        let mut end = PathBuf::from("/");
+        let mut resolved = PathBuf::from("/");
         let mut steps: VecDeque<Step> = steps(&path).collect();
         while let Some(step) = steps.pop_front() {
             match step {
-                Step::Root => end = PathBuf::from("/"),
+                Step::Root => resolved = PathBuf::from("/"),
                 Step::Up => {
-                    end.pop();
+                    resolved.pop();
                 }
                 Step::Into(name) => {
-                    let next = end.join(name);
+                    let next = resolved.join(name);
                     match fs::read_link(&next) {
-                        Ok(target) if links.len() < MOST_LINKS => {
+                        Ok(target) if links.len() < MAX_LINKS => {
                             links.push(next);
                             for step in self::steps(&target).rev() {
                                 steps.push_front(step);
                             }
                         }
-                        _ => end = next,
+                        _ => resolved = next,
                     }
                 }
             }
         }
-        Self { links, end }
+        Self { links, resolved }
     }
 
     /// The resolved path.
-    pub(super) fn end(&self) -> &Path {
-        &self.end
+    pub(super) fn resolved(&self) -> &Path {
+        &self.resolved
     }
 
     /// The first link or the final path that is inside `folder`, which must be a resolved path.
-    pub(super) fn part_in(&self, folder: &Path) -> Option<&Path> {
-        let all = self.links.iter().chain([&self.end]);
+    pub(super) fn first_part_inside(&self, folder: &Path) -> Option<&Path> {
+        let all = self.links.iter().chain([&self.resolved]);
         all.map(PathBuf::as_path).find(|part| part.starts_with(folder))
     }
 }
@@ -136,19 +136,19 @@ mod tests {
             // Without `.`, which the kernel refuses behind a file.
             let path: PathBuf = root.path().join(&written).components().collect();
             if let Some(real) = by_kernel(&path) {
-                prop_assert_eq!(RealPath::of(&path).end, real);
+                prop_assert_eq!(RealPath::of(&path).resolved, real);
             }
         }
 
         #[test]
         fn nothing_in_the_end_is_a_link_or_a_step_up(written in written_path()) {
             let root = tree();
-            let end = RealPath::of(&root.path().join(&written)).end().to_owned();
-            for part in end.ancestors() {
+            let resolved = RealPath::of(&root.path().join(&written)).resolved().to_owned();
+            for part in resolved.ancestors() {
                 prop_assert!(!part.is_symlink(), "{}", part.display());
             }
             let is_up = |component| component == Component::ParentDir;
-            prop_assert!(!end.components().any(is_up), "{}", end.display());
+            prop_assert!(!resolved.components().any(is_up), "{}", resolved.display());
         }
 
         /// Who can replace what lies in a folder can redirect exactly the paths that have a
@@ -161,11 +161,11 @@ mod tests {
             let root = tree();
             let (path, folder) = (root.path().join(&written), root.path().join(folder));
             let real = fs::canonicalize(&folder).unwrap();
-            let found = RealPath::of(&path).part_in(&real).is_some();
-            let before = RealPath::of(&path).end().to_owned();
+            let found = RealPath::of(&path).first_part_inside(&real).is_some();
+            let before = RealPath::of(&path).resolved().to_owned();
             let ends_inside = before.starts_with(&real);
             fs::remove_dir_all(&real).unwrap();
-            let redirected = RealPath::of(&path).end() != before;
+            let redirected = RealPath::of(&path).resolved() != before;
             prop_assert!(found || !(ends_inside || redirected));
         }
     }
@@ -174,6 +174,6 @@ mod tests {
     fn a_loop_ends() {
         let root = tree();
         let real = RealPath::of(&root.path().join("d/loop/x"));
-        assert_eq!(real.links.len(), MOST_LINKS);
+        assert_eq!(real.links.len(), MAX_LINKS);
     }
 }

@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use onecall_core::{Limits, TotalLimits};
+use onecall_core::{RunLimits, TotalLimits};
 
-use super::mapping::{Known, entries};
+use super::mapping::{KnownKeys, entries};
 use crate::document::{Node, Scalar, ScalarKind, Value};
 use crate::error::{Problem, Report};
 use crate::execution::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, read_execution};
 use crate::reader::MAX_SECONDS;
 
 /// The keys of the section with their largest values.
-const LARGEST: [(&str, u64); 3] = [
+const MAX_VALUES: [(&str, u64); 3] = [
     ("timeout_seconds", MAX_SECONDS),
     ("max_output_bytes", MAX_OUTPUT_BYTES),
     ("max_tool_calls", MAX_TOOL_CALLS),
@@ -21,23 +21,24 @@ const LARGEST: [(&str, u64); 3] = [
 /// Reads the section `execution`.
 pub(super) fn read(
     section: Node,
-    notes: &mut Report,
+    warnings: &mut Report,
     report: &mut Report,
-) -> (Limits, TotalLimits) {
+) -> (RunLimits, TotalLimits) {
     let at = section.at;
-    let keys = LARGEST.map(|(name, _)| name);
-    let known = Known { what: "execution", keys: &keys, consequence: "" };
-    let mut pairs = entries(section, &known, notes, report);
+    let keys = MAX_VALUES.map(|(name, _)| name);
+    let known = KnownKeys { what: "execution", keys: &keys, consequence: "" };
+    let mut pairs = entries(section, &known, warnings, report);
     for (key, value) in &mut pairs {
         let name = key.as_written().unwrap_or_default();
-        let largest = LARGEST.iter().find(|(known, _)| *known == name).map(|(_, largest)| *largest);
+        let largest =
+            MAX_VALUES.iter().find(|(known, _)| *known == name).map(|(_, largest)| *largest);
         if let (Value::Scalar(scalar), Some(largest)) = (&mut value.value, largest) {
             join_digits(scalar);
             if is_above(scalar, largest) {
                 let message = format!(
                     "'{name}' in execution is more than onecall takes, and counts as {largest}"
                 );
-                notes.add(Problem::new(value.at, message));
+                warnings.add(Problem::new(value.at, message));
                 *scalar = Scalar::plain(&largest.to_string());
             }
         }

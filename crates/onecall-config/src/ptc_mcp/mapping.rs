@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use crate::document::{Node, Value, given_twice};
+use crate::document::{Node, Value, duplicate_key_problem};
 use crate::error::{Problem, Report};
 use crate::reader;
 
 /// The known keys of a mapping.
-pub(super) struct Known<'k> {
+pub(super) struct KnownKeys<'k> {
     /// The name of the mapping in messages.
     pub(super) what: &'k str,
     pub(super) keys: &'k [&'k str],
@@ -19,11 +19,11 @@ pub(super) struct Known<'k> {
 /// The known entries of a mapping that are not null, in the order of the file.
 pub(super) fn entries(
     node: Node,
-    known: &Known<'_>,
-    notes: &mut Report,
+    known: &KnownKeys<'_>,
+    warnings: &mut Report,
     report: &mut Report,
 ) -> Vec<(Node, Node)> {
-    let Known { what, keys, consequence } = known;
+    let KnownKeys { what, keys, consequence } = known;
     let is_null = node.is_null();
     let pairs = match node.value {
         Value::Mapping(pairs) => pairs,
@@ -40,15 +40,15 @@ pub(super) fn entries(
     for (key, value) in pairs {
         let Some(text) = key.as_written() else {
             let message = format!("a key in {what} is {}, and is ignored", key.describe());
-            notes.add(Problem::new(key.at, message));
+            warnings.add(Problem::new(key.at, message));
             continue;
         };
         if let Some(line) = lines.insert(text.to_owned(), key.at.line) {
-            report.add(given_twice(text, line, key.at));
+            report.add(duplicate_key_problem(text, line, key.at));
         }
         if !keys.contains(&text) {
             let message = format!("unknown key '{text}' in {what} is ignored{consequence}");
-            notes.add(Problem::new(key.at, message).with_help(reader::meant(text, keys)));
+            warnings.add(Problem::new(key.at, message).with_help(reader::suggest_key(text, keys)));
         } else if !value.is_null() {
             kept.push((key, value));
         }

@@ -15,12 +15,12 @@ use crate::document::{Node, Value};
 use crate::error::{ConfigErrors, Problem, Report};
 use crate::expand::Environment;
 use crate::model::Config;
-use mapping::{Known, entries};
+use mapping::{KnownKeys, entries};
 
 pub(crate) use recognition::is_ptc_mcp;
 
 /// A parsed ptc-mcp configuration.
-pub(crate) struct Reading {
+pub(crate) struct PtcMcpConfig {
     pub(crate) config: Config,
     /// Problems that were ignored, in the order of the file.
     pub(crate) warnings: Vec<Problem>,
@@ -36,27 +36,27 @@ pub(crate) fn read(
     document: Node,
     environment: &Environment<'_>,
     file: &Path,
-) -> Result<Reading, ConfigErrors> {
-    let (mut report, mut notes) = (Report::default(), Report::default());
+) -> Result<PtcMcpConfig, ConfigErrors> {
+    let (mut report, mut warnings) = (Report::default(), Report::default());
     let mut config = Config::default();
     let mut skipped = Vec::new();
-    let known = Known { what: "the configuration", keys: &SECTIONS, consequence: "" };
-    for (key, section) in entries(document, &known, &mut notes, &mut report) {
+    let known = KnownKeys { what: "the configuration", keys: &SECTIONS, consequence: "" };
+    for (key, section) in entries(document, &known, &mut warnings, &mut report) {
         match (key.as_written(), section.value) {
             (Some("servers"), Value::List(items)) => {
-                (config.servers, skipped) = servers::read(items, environment, &mut notes);
+                (config.servers, skipped) = servers::read(items, environment, &mut warnings);
             }
             (Some("tools"), value) => {
                 let section = Node { at: section.at, value };
-                config.tools = policy::read(section, &mut notes, &mut report);
+                config.tools = policy::read(section, &mut warnings, &mut report);
             }
             (_, value) => {
                 let section = Node { at: section.at, value };
                 (config.execution, config.totals) =
-                    execution::read(section, &mut notes, &mut report);
+                    execution::read(section, &mut warnings, &mut report);
             }
         }
     }
-    let warnings = notes.into_problems();
-    report.finish(Reading { config, warnings, skipped }, file)
+    let warnings = warnings.into_problems();
+    report.finish(PtcMcpConfig { config, warnings, skipped }, file)
 }

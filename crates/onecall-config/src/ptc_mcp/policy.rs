@@ -4,19 +4,19 @@
 
 use onecall_core::{ToolPattern, ToolPolicy};
 
-use super::mapping::{Known, entries};
+use super::mapping::{KnownKeys, entries};
 use crate::document::{Node, Position, Value};
 use crate::error::{Problem, Report};
 
 const KEYS: [&str; 2] = ["allow", "block"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum List {
+enum PolicyList {
     Allow,
     Block,
 }
 
-impl List {
+impl PolicyList {
     fn name(self) -> &'static str {
         match self {
             Self::Allow => "'allow' in tools",
@@ -26,14 +26,16 @@ impl List {
 }
 
 /// Reads the section `tools`.
-pub(super) fn read(section: Node, notes: &mut Report, report: &mut Report) -> ToolPolicy {
+pub(super) fn read(section: Node, warnings: &mut Report, report: &mut Report) -> ToolPolicy {
     let consequence = ", so it keeps no tool from programs";
-    let known = Known { what: "tools", keys: &KEYS, consequence };
-    let (mut allow, mut block): (Option<Written>, Option<Written>) = (None, None);
-    for (key, value) in entries(section, &known, notes, report) {
+    let known = KnownKeys { what: "tools", keys: &KEYS, consequence };
+    let (mut allow, mut block): (Option<PatternList>, Option<PatternList>) = (None, None);
+    for (key, value) in entries(section, &known, warnings, report) {
         match key.as_written() {
-            Some("allow") => allow = Some(Written::read(List::Allow, &value, notes, report)),
-            _ => block = Some(Written::read(List::Block, &value, notes, report)),
+            Some("allow") => {
+                allow = Some(PatternList::read(PolicyList::Allow, &value, warnings, report))
+            }
+            _ => block = Some(PatternList::read(PolicyList::Block, &value, warnings, report)),
         }
     }
     let is_empty = allow.as_ref().is_some_and(|allow| allow.entries == 0);
@@ -55,7 +57,7 @@ pub(super) fn read(section: Node, notes: &mut Report, report: &mut Report) -> To
                 let message = "'allow' in tools is empty, which restricts nothing: programs may \
                                call every tool";
                 let help = "write `block: [\"*\"]` to keep all of them from programs";
-                notes.add(Problem::new(at, message).with_help(help));
+                warnings.add(Problem::new(at, message).with_help(help));
             }
             ToolPolicy::AllowAll
         }
@@ -63,15 +65,15 @@ pub(super) fn read(section: Node, notes: &mut Report, report: &mut Report) -> To
 }
 
 /// One of the two lists.
-struct Written {
+struct PatternList {
     at: Position,
     /// The number of entries, including invalid ones: a list of invalid entries is not empty.
     entries: usize,
     patterns: Vec<ToolPattern>,
 }
 
-impl Written {
-    fn read(list: List, node: &Node, notes: &mut Report, report: &mut Report) -> Self {
+impl PatternList {
+    fn read(list: PolicyList, node: &Node, warnings: &mut Report, report: &mut Report) -> Self {
         let at = node.at;
         let items = match &node.value {
             Value::List(items) => items.as_slice(),
@@ -87,13 +89,13 @@ impl Written {
         for item in items {
             let Some(name) = item.as_written().filter(|name| !name.trim().is_empty()) else {
                 let message = format!("an entry of {} names no tool and is ignored", list.name());
-                notes.add(Problem::new(item.at, message));
+                warnings.add(Problem::new(item.at, message));
                 continue;
             };
-            written.patterns.extend(pattern(list, name, item.at, notes));
+            written.patterns.extend(pattern(list, name, item.at, warnings));
             // A space may be part of the name or a typing error.
-            if list == List::Block && name.trim() != name {
-                written.patterns.extend(pattern(list, name.trim(), item.at, notes));
+            if list == PolicyList::Block && name.trim() != name {
+                written.patterns.extend(pattern(list, name.trim(), item.at, warnings));
             }
         }
         written
@@ -101,35 +103,40 @@ impl Written {
 }
 
 /// The pattern for a name, which is a callable name or a name on the server.
-fn pattern(list: List, name: &str, at: Position, notes: &mut Report) -> Option<ToolPattern> {
+fn pattern(
+    list: PolicyList,
+    name: &str,
+    at: Position,
+    warnings: &mut Report,
+) -> Option<ToolPattern> {
     let callable = |name: &str| -> String {
         let kept = |it: char| it.is_ascii_alphanumeric() || it == '*';
         name.chars().map(|it| if kept(it) { it } else { '_' }).collect()
     };
-    if !name.contains(UNCERTAIN) {
+    if !name.contains(AMBIGUOUS_CHARACTERS) {
         return ToolPattern::parse(&callable(name)).ok();
     }
     let help = "name each tool, or use *";
-    if list == List::Allow {
+    if list == PolicyList::Allow {
         let message =
             format!("'{name}' of {} allows nothing: it can mean several tools", list.name());
-        notes.add(Problem::new(at, message).with_help(help));
+        warnings.add(Problem::new(at, message).with_help(help));
         return None;
     }
-    let pattern = callable(&widened(name));
+    let pattern = callable(&widen_wildcards(name));
     let message = format!("'{name}' of {} is read as '{pattern}'", list.name());
-    notes.add(Problem::new(at, message).with_help(help));
+    warnings.add(Problem::new(at, message).with_help(help));
     ToolPattern::parse(&pattern).ok()
 }
 
 /// Characters that are wildcards in some pattern languages but can also be part of a name.
-const UNCERTAIN: [char; 3] = ['?', '[', ']'];
+const AMBIGUOUS_CHARACTERS: [char; 3] = ['?', '[', ']'];
 
 /// The name with `*` in place of everything that may be a wildcard.
-fn widened(name: &str) -> String {
+fn widen_wildcards(name: &str) -> String {
     let mut wide = String::with_capacity(name.len());
     let mut rest = name;
-    while let Some((before, after)) = rest.split_once(UNCERTAIN) {
+    while let Some((before, after)) = rest.split_once(AMBIGUOUS_CHARACTERS) {
         wide.push_str(before);
         wide.push('*');
         let is_set = rest.get(before.len()..).is_some_and(|found| found.starts_with('['));

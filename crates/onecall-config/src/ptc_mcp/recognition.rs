@@ -6,11 +6,11 @@ use crate::document::{Node, Value};
 use crate::schema::CONFIGURATION;
 
 /// The keys of a server's entry that only onecall has.
-const OWN_SERVER_KEYS: [&str; 5] =
+const ONECALL_SERVER_KEYS: [&str; 5] =
     ["lazy", "pin", "oauth", "connect_timeout_seconds", "call_timeout_seconds"];
 
 /// The keys of `execution` that only onecall has.
-const OWN_EXECUTION_KEYS: [&str; 4] =
+const ONECALL_EXECUTION_KEYS: [&str; 4] =
     ["memory_mb", "max_parallel_calls", "max_programs", "max_total_memory_mb"];
 
 /// Whether a document has the form of ptc-mcp and no key that only onecall has.
@@ -18,7 +18,7 @@ pub(crate) fn is_ptc_mcp(document: &Node) -> bool {
     if document.is_null() {
         return true;
     }
-    let is_own =
+    let is_onecall_key =
         |key: &str| !SECTIONS.contains(&key) && CONFIGURATION.iter().any(|known| known.name == key);
     let has_form = SECTIONS.iter().any(|section| get(document, section).is_some());
     let servers = match get(document, "servers").map(|node| (&node.value, node.is_null())) {
@@ -30,9 +30,9 @@ pub(crate) fn is_ptc_mcp(document: &Node) -> bool {
     let mut entries = servers.iter().flat_map(keys);
     let mut execution = get(document, "execution").into_iter().flat_map(keys);
     has_form
-        && !keys(document).any(is_own)
-        && !entries.any(|key| OWN_SERVER_KEYS.contains(&key))
-        && !execution.any(|key| OWN_EXECUTION_KEYS.contains(&key))
+        && !keys(document).any(is_onecall_key)
+        && !entries.any(|key| ONECALL_SERVER_KEYS.contains(&key))
+        && !execution.any(|key| ONECALL_EXECUTION_KEYS.contains(&key))
 }
 
 fn pairs(node: &Node) -> &[(Node, Node)] {

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use onecall_core::ServerName;
 
-use super::mapping::{Known, entries};
+use super::mapping::{KnownKeys, entries};
 use crate::document::{Node, Scalar, ScalarKind, Value};
 use crate::error::{Problem, Report};
-use crate::expand::{Environment, expand_known, unset};
+use crate::expand::{Environment, expand_known, unset_variables};
 use crate::model::ServerConfig;
 use crate::server::{ServerReader, written_name};
 
@@ -26,7 +26,7 @@ const PROCESS_KEYS: [&str; 4] = ["command", "args", "env", "cwd"];
 pub(super) fn read(
     items: Vec<Node>,
     environment: &Environment<'_>,
-    notes: &mut Report,
+    warnings: &mut Report,
 ) -> (Vec<ServerConfig>, Vec<Problem>) {
     let (mut servers, mut skipped) = (Vec::new(), Vec::new());
     let mut names: HashSet<ServerName> = HashSet::new();
@@ -35,7 +35,7 @@ pub(super) fn read(
         let name = written_name(&item).unwrap_or("(no name)").to_owned();
         let mut problems = Report::default();
         let label = format!("server '{name}'");
-        let entry = completed(item, &label, environment, notes, &mut problems);
+        let entry = normalize_entry(item, &label, environment, warnings, &mut problems);
         let server = entry.and_then(|entry| {
             let mut reader = ServerReader::new(environment, &mut problems).expanding(expand_known);
             reader.server(&entry, None)
@@ -54,17 +54,17 @@ pub(super) fn read(
             Some(first) => skipped.push(first.clone()),
             None => servers.extend(server),
         }
-        problems.into_iter().for_each(|problem| notes.add(problem));
+        problems.into_iter().for_each(|problem| warnings.add(problem));
     }
     (servers, skipped)
 }
 
 /// The entry with only the keys that are known, set and used; `None` if it is not a mapping.
-fn completed(
+fn normalize_entry(
     item: Node,
     label: &str,
     environment: &Environment<'_>,
-    notes: &mut Report,
+    warnings: &mut Report,
     problems: &mut Report,
 ) -> Option<Node> {
     let at = item.at;
@@ -73,35 +73,35 @@ fn completed(
         problems.add(Problem::new(at, message));
         return None;
     }
-    let known = Known { what: label, keys: &KEYS, consequence: "" };
-    let mut pairs = entries(item, &known, notes, problems);
+    let known = KnownKeys { what: label, keys: &KEYS, consequence: "" };
+    let mut pairs = entries(item, &known, warnings, problems);
     pairs.retain(|(key, value)| {
         !matches!(key.as_written(), Some("command" | "url")) || !is_empty(value)
     });
-    let useless = useless_keys(&pairs);
+    let unused = unused_keys(&pairs);
     pairs.retain(|(key, value)| {
         let name = key.as_written().unwrap_or_default();
-        let is_useless = useless.contains(&name);
-        if is_useless && !is_empty(value) {
+        let is_unused = unused.contains(&name);
+        if is_unused && !is_empty(value) {
             let message = format!("'{name}' of {label} is ignored: its transport does not use it");
-            notes.add(Problem::new(key.at, message));
+            warnings.add(Problem::new(key.at, message));
         }
-        !is_useless
+        !is_unused
     });
     for (key, value) in &mut pairs {
         if let (Some("env" | "headers"), Value::Mapping(values)) =
             (key.as_written(), &mut value.value)
         {
-            drop_null(values, key.as_written().unwrap_or_default(), label, notes);
+            drop_null_values(values, key.as_written().unwrap_or_default(), label, warnings);
         }
-        note_unset(value, label, environment, notes);
+        warn_about_unset(value, label, environment, warnings);
     }
     Some(Node { at, value: Value::Mapping(pairs) })
 }
 
 /// The keys that the transport of an entry does not use. As for ptc-mcp, an entry without a
 /// transport is a process if it has a command.
-fn useless_keys(pairs: &[(Node, Node)]) -> &'static [&'static str] {
+fn unused_keys(pairs: &[(Node, Node)]) -> &'static [&'static str] {
     let get = |wanted: &str| {
         pairs.iter().find(|(key, _)| key.as_written() == Some(wanted)).map(|(_, value)| value)
     };
@@ -116,34 +116,41 @@ fn useless_keys(pairs: &[(Node, Node)]) -> &'static [&'static str] {
 
 /// Removes entries without a value. Their names are not shown: a user who writes `TOKEN=abc` as a
 /// name has put the secret there.
-fn drop_null(values: &mut Vec<(Node, Node)>, key: &str, label: &str, notes: &mut Report) {
+fn drop_null_values(values: &mut Vec<(Node, Node)>, key: &str, label: &str, warnings: &mut Report) {
     values.retain(|(name, value)| {
         if value.is_null() {
             let message = format!("an entry in '{key}' of {label} has no value and is left out");
-            notes.add(Problem::new(name.at, message).with_help("write \"\" for an empty value"));
+            warnings.add(Problem::new(name.at, message).with_help("write \"\" for an empty value"));
         }
         !value.is_null()
     });
 }
 
 /// Warns about unset variables, whose references stay unexpanded.
-fn note_unset(node: &Node, label: &str, environment: &Environment<'_>, notes: &mut Report) {
+fn warn_about_unset(
+    node: &Node,
+    label: &str,
+    environment: &Environment<'_>,
+    warnings: &mut Report,
+) {
     match &node.value {
         Value::Scalar(Scalar { text, kind: ScalarKind::Text }) => {
-            for name in unset(text, environment) {
+            for name in unset_variables(text, environment) {
                 let message = format!(
                     "environment variable '{name}' is not set, and its reference stays as it is \
                      written (in {label})"
                 );
-                notes.add(Problem::new(node.at, message));
+                warnings.add(Problem::new(node.at, message));
             }
         }
         Value::Scalar(_) => {}
         Value::List(items) => {
-            items.iter().for_each(|item| note_unset(item, label, environment, notes));
+            items.iter().for_each(|item| warn_about_unset(item, label, environment, warnings));
         }
         Value::Mapping(pairs) => {
-            pairs.iter().for_each(|(_, value)| note_unset(value, label, environment, notes));
+            pairs
+                .iter()
+                .for_each(|(_, value)| warn_about_unset(value, label, environment, warnings));
         }
     }
 }

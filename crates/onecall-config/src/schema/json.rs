@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CONFIGURATION, Key, Kind};
+use super::{CONFIGURATION, Key, ValueKind};
 use crate::reader::MAX_SECONDS;
 
 /// The JSON Schema of the configuration (draft 2020-12).
@@ -28,8 +28,8 @@ fn section(keys: &[Key]) -> Map<String, Value> {
 }
 
 fn property(key: &Key) -> Value {
-    let mut schema = kind(&key.kind);
-    schema.insert("description".into(), json!(key.about));
+    let mut schema = schema_of_kind(&key.kind);
+    schema.insert("description".into(), json!(key.description));
     // A default in parentheses is a description for people.
     if !key.default.starts_with('(') {
         let written = serde_json::from_str(key.default);
@@ -38,41 +38,41 @@ fn property(key: &Key) -> Value {
     Value::Object(schema)
 }
 
-fn kind(kind: &Kind) -> Map<String, Value> {
+fn schema_of_kind(kind: &ValueKind) -> Map<String, Value> {
     let schema = match kind {
-        Kind::Text | Kind::Path => json!({ "type": "string" }),
-        Kind::Written => json!({ "type": ["string", "number", "boolean"] }),
-        Kind::Flag => json!({ "type": "boolean" }),
-        Kind::Whole { least, most } => {
-            json!({ "type": "integer", "minimum": least, "maximum": most })
+        ValueKind::Text | ValueKind::Path => json!({ "type": "string" }),
+        ValueKind::AnyScalar => json!({ "type": ["string", "number", "boolean"] }),
+        ValueKind::Boolean => json!({ "type": "boolean" }),
+        ValueKind::Integer { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
         }
-        Kind::Seconds => {
+        ValueKind::Seconds => {
             json!({ "type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS })
         }
-        Kind::Choice(names) => json!({ "enum": names }),
-        Kind::Patterns => {
+        ValueKind::Choice(names) => json!({ "enum": names }),
+        ValueKind::Patterns => {
             json!({ "type": "array", "items": { "type": "string", "pattern": PATTERN } })
         }
-        Kind::List(item) => json!({ "type": "array", "items": self::kind(item) }),
-        Kind::Mapping(value) => {
-            json!({ "type": ["object", "null"], "additionalProperties": self::kind(value) })
+        ValueKind::List(item) => json!({ "type": "array", "items": schema_of_kind(item) }),
+        ValueKind::Mapping(value) => {
+            json!({ "type": ["object", "null"], "additionalProperties": schema_of_kind(value) })
         }
-        Kind::ByPattern(value) => json!({
+        ValueKind::PatternMapping(value) => json!({
             "type": ["object", "null"],
             "propertyNames": { "pattern": PATTERN },
-            "additionalProperties": self::kind(value),
+            "additionalProperties": schema_of_kind(value),
         }),
-        Kind::Section(keys) => return section(keys),
-        Kind::Named(keys) => {
+        ValueKind::Section(keys) => return section(keys),
+        ValueKind::EntryMapping(keys) => {
             json!({ "type": ["object", "null"], "additionalProperties": section(keys) })
         }
-        Kind::Entries(keys) => json!({
+        ValueKind::EntryListOrMapping(keys) => json!({
             "anyOf": [
                 { "type": "array", "items": with_name(keys) },
                 { "type": ["object", "null"], "additionalProperties": section(keys) },
             ],
         }),
-        Kind::Schema => json!({ "type": "object" }),
+        ValueKind::Schema => json!({ "type": "object" }),
     };
     match schema {
         Value::Object(schema) => schema,

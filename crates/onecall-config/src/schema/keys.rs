@@ -1,9 +1,14 @@
 //! The definitions of all configuration keys: names, types, defaults and descriptions.
 
-use super::{Key, Kind};
+use super::{Key, ValueKind};
 
-const fn key(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
-    Key { name, kind, default, about }
+const fn key(
+    name: &'static str,
+    kind: ValueKind,
+    default: &'static str,
+    description: &'static str,
+) -> Key {
+    Key { name, kind, default, description }
 }
 
 const NONE: &str = "(none)";
@@ -12,51 +17,57 @@ const NONE: &str = "(none)";
 pub(crate) const CONFIGURATION: &[Key] = &[
     key(
         "servers",
-        Kind::Entries(SERVER),
+        ValueKind::EntryListOrMapping(SERVER),
         "[]",
         "The MCP servers to bridge: a list, or a mapping by name.",
     ),
     key(
         "mcpServers",
-        Kind::Named(SERVER),
+        ValueKind::EntryMapping(SERVER),
         "{}",
-        "The same as MCP clients write it: a mapping by name. Give one of the two.",
+        "The MCP servers to bridge, as MCP clients write them: a mapping by name. Give either this or `servers`.",
     ),
-    key("tools", Kind::Section(TOOLS), "(every tool)", "Which tools programs may call."),
+    key("tools", ValueKind::Section(TOOLS), "(every tool)", "Which tools programs may call."),
     key(
         "execution",
-        Kind::Section(EXECUTION),
+        ValueKind::Section(EXECUTION),
         "{}",
         "What one program may use, and what all of them may use together.",
     ),
     key(
         "sessions",
-        Kind::Section(SESSIONS),
+        ValueKind::Section(SESSIONS),
         "{}",
         "How many sessions there may be, and for how long.",
     ),
     key(
-        "expose",
-        Kind::List(&Kind::Choice(&["programmatic_tool_calling"])),
+        "optional_tools",
+        ValueKind::List(&ValueKind::Choice(&["programmatic_tool_calling"])),
         "[]",
-        "Tools of onecall that agents are shown on request only.",
+        "Optional tools of onecall to show to agents.",
+    ),
+    key(
+        "expose",
+        ValueKind::List(&ValueKind::Choice(&["programmatic_tool_calling"])),
+        NONE,
+        "The former name of `optional_tools`.",
     ),
     key(
         "expose_tools",
-        Kind::Patterns,
+        ValueKind::Patterns,
         "[]",
-        "Bridged tools that agents are shown as they are, beside onecall's own.",
+        "Bridged tools to show to agents unchanged, in addition to onecall's own.",
     ),
-    key("limits", Kind::Section(LIMITS), "{}", "What is taken from one server."),
+    key("limits", ValueKind::Section(LIMITS), "{}", "How much onecall accepts from one server."),
     key(
         "sandbox",
-        Kind::Choice(&["required", "best-effort", "off"]),
+        ValueKind::Choice(&["required", "best-effort", "off"]),
         "required",
-        "What to do where this machine cannot hold a property of the sandbox: run nothing, run programs behind the walls that there are if these keep them from files, networks and other processes, or build no wall.",
+        "What to do if this machine cannot hold a property of the sandbox: run nothing (`required`), or run programs if the walls that it has keep them from files, networks and other processes (`best-effort`). `off` runs programs without a sandbox.",
     ),
     key(
         "sandbox_without",
-        Kind::List(&Kind::Choice(&[
+        ValueKind::List(&ValueKind::Choice(&[
             "files",
             "metadata",
             "network",
@@ -67,135 +78,167 @@ pub(crate) const CONFIGURATION: &[Key] = &[
             "limits",
         ])),
         "[]",
-        "Properties of the sandbox that programs run without where this machine cannot hold them. `onecall doctor` shows which walls hold which property.",
+        "Properties of the sandbox that may be missing: programs run even if this machine cannot hold them. `onecall doctor` shows which walls hold which property.",
     ),
     key(
         "engine",
-        Kind::Choice(&["auto", "python", "cpython"]),
+        ValueKind::Choice(&["auto", "python", "cpython"]),
         "auto",
-        "What runs Python programs that ask for nothing else.",
+        "The engine for Python programs that do not name one.",
     ),
     key(
         "python",
-        Kind::Path,
+        ValueKind::Path,
         "(`python3` on `PATH`)",
         "The system's Python for the engine `cpython`: an executable, or the folder of a virtual environment. A name without a slash is looked up on `PATH`.",
     ),
-    key("workspace", Kind::Section(WORKSPACE), NONE, "The one folder that programs may use."),
-    key("proxy", Kind::Section(PROXY), "{}", "Which servers a plan may bring along."),
+    key("workspace", ValueKind::Section(WORKSPACE), NONE, "The one folder that programs may use."),
+    key(
+        "proxy",
+        ValueKind::Section(PROXY),
+        "{}",
+        "Which servers a plan may use that are not in the configuration.",
+    ),
     key(
         "local_tools",
-        Kind::Entries(LOCAL_TOOL),
+        ValueKind::EntryListOrMapping(LOCAL_TOOL),
         "[]",
         "Tools that need no server: a list, or a mapping by name.",
     ),
     key(
         "learn_output_types",
-        Kind::Flag,
+        ValueKind::Boolean,
         "true",
-        "Whether the shape of what tools answer (keys and types, never values) is remembered and shown where a server declares no output schema.",
+        "Whether onecall learns the result types of tools without an output schema from their answers (keys and types, never values), and shows them to agents.",
     ),
-    key("generate", Kind::Section(GENERATE), "{}", "How `onecall generate` sorts its files."),
+    key("generate", ValueKind::Section(GENERATE), "{}", "How `onecall generate` sorts its files."),
     key(
         "records",
-        Kind::Choice(&["off", "metadata", "full"]),
+        ValueKind::Choice(&["off", "metadata", "full"]),
         "metadata",
         "How much of each run is kept: nothing; what ran, when and how it ended; or arguments, results and output as well.",
     ),
-    key("store", Kind::Section(STORE), "{}", "Where that is kept, and for how long."),
+    key(
+        "store",
+        ValueKind::Section(STORE),
+        "{}",
+        "Where records of runs are stored, and for how long.",
+    ),
     key(
         "logs",
-        Kind::Choice(&["on", "off"]),
+        ValueKind::Choice(&["on", "off"]),
         "on",
-        "Whether what servers write to stderr and what happens to them is kept for `onecall logs`.",
+        "Whether onecall stores what servers write to stderr, and their starts, stops and failures, for `onecall logs`.",
     ),
     key(
         "report_savings",
-        Kind::Flag,
+        ValueKind::Boolean,
         "false",
         "Whether a last line tells the agent how many tokens a program saved.",
     ),
     key(
         "cache",
-        Kind::Section(CACHE),
+        ValueKind::Section(CACHE),
         "(no cache)",
         "How answers of read-only tools are used again. `cache: {}` turns it on.",
     ),
     key(
-        "env_inherit",
-        Kind::List(&Kind::Text),
-        "[]",
-        "Variables of onecall's own environment that every server and local tool with a command gets, if they are set, beside those that all get. `SSH_AUTH_SOCK` is one that has to be named.",
+        "approvals",
+        ValueKind::Section(APPROVALS),
+        "(no call waits for a person)",
+        "Which calls wait until a person approves them, and who may answer.",
     ),
-    key("telemetry", Kind::Section(TELEMETRY), "{}", "Where spans are sent."),
-    key("$schema", Kind::Text, NONE, "For editors; onecall does not look at it."),
+    key(
+        "durable",
+        ValueKind::Boolean,
+        "false",
+        "Whether every run is journalled, so that it can be continued after an interruption; otherwise only runs that may have to ask.",
+    ),
+    key(
+        "env_inherit",
+        ValueKind::List(&ValueKind::Text),
+        "[]",
+        "Variables of onecall's own environment that every server and local tool with a command gets, if they are set, in addition to a minimal set. `SSH_AUTH_SOCK` is not in that set.",
+    ),
+    key("telemetry", ValueKind::Section(TELEMETRY), "{}", "Where spans are sent."),
+    key("$schema", ValueKind::Text, NONE, "The schema for editors; onecall ignores it."),
 ];
 
 /// The keys of a server's entry.
 pub(crate) const SERVER: &[Key] = &[
     key(
         "name",
-        Kind::Text,
+        ValueKind::Text,
         "(its key, in a mapping)",
-        "What its tools are called after: `mcp__<name>__<tool>`.",
+        "The name of the server. Programs call its tools `mcp__<name>__<tool>`.",
     ),
     key(
         "transport",
-        Kind::Choice(TRANSPORTS),
+        ValueKind::Choice(TRANSPORTS),
         "(stdio with a command, auto with a url)",
         "How to reach it. `auto` is streamable HTTP, or else HTTP with server-sent events.",
     ),
-    key("type", Kind::Choice(TRANSPORTS), NONE, "The same, as some clients call it."),
+    key(
+        "type",
+        ValueKind::Choice(TRANSPORTS),
+        NONE,
+        "Another name for `transport`, which some clients use.",
+    ),
     key(
         "command",
-        Kind::Text,
+        ValueKind::Text,
         NONE,
         "The program to start; looked up on `PATH` if it has no slash.",
     ),
     key(
         "args",
-        Kind::List(&Kind::Written),
+        ValueKind::List(&ValueKind::AnyScalar),
         "[]",
         "Its arguments, passed as they are; no shell is involved.",
     ),
     key(
         "env",
-        Kind::Mapping(&Kind::Written),
+        ValueKind::Mapping(&ValueKind::AnyScalar),
         "{}",
-        "Variables that it gets beside a minimal base.",
+        "Environment variables that it gets, in addition to a minimal set.",
     ),
     key(
         "env_inherit",
-        Kind::List(&Kind::Text),
+        ValueKind::List(&ValueKind::Text),
         "[]",
         "Variables of onecall's own environment that it gets, if they are set.",
     ),
-    key("cwd", Kind::Path, "(onecall's own)", "The folder that it is started in."),
-    key("url", Kind::Text, NONE, "The address of a remote server, http:// or https://."),
-    key("headers", Kind::Mapping(&Kind::Written), "{}", "Sent with every request, shown nowhere."),
+    key("cwd", ValueKind::Path, "(onecall's own)", "The folder that it is started in."),
+    key("url", ValueKind::Text, NONE, "The address of a remote server, http:// or https://."),
+    key(
+        "headers",
+        ValueKind::Mapping(&ValueKind::AnyScalar),
+        "{}",
+        "HTTP headers to send with every request. Their values are never shown.",
+    ),
     key(
         "oauth",
-        Kind::Section(OAUTH),
+        ValueKind::Section(OAUTH),
         "{}",
-        "How to log in to it. Usually there is nothing to say.",
+        "How to log in to it. Most servers need no settings here.",
     ),
-    key("disabled", Kind::Flag, "false", "Whether to leave it out."),
-    key("lazy", Kind::Flag, "false", "Whether to start it only when a program needs it."),
+    key("disabled", ValueKind::Boolean, "false", "Whether to ignore this server."),
+    key("lazy", ValueKind::Boolean, "false", "Whether to start it only when a program needs it."),
     key(
         "pin",
-        Kind::Flag,
+        ValueKind::Boolean,
         "false",
-        "Whether only tools may be called that are as they were when you accepted them.",
+        "Whether programs may call only tools that have not changed since you accepted them.",
     ),
     key(
         "connect_timeout_seconds",
-        Kind::Seconds,
+        ValueKind::Seconds,
         "(10, but 300 for the first start of a command that downloads)",
         "How long starting it and listing its tools may take.",
     ),
     key(
         "call_timeout_seconds",
-        Kind::Seconds,
+        ValueKind::Seconds,
         "(the time that the program has left)",
         "How long one call may take.",
     ),
@@ -207,71 +250,81 @@ const TRANSPORTS: &[&str] =
 pub(crate) const OAUTH: &[Key] = &[
     key(
         "issuer",
-        Kind::Text,
+        ValueKind::Text,
         "(the one that the server names)",
-        "The authorization server to log in at, and no other. It may have endpoints elsewhere, and `client_secret` is for it.",
+        "The only authorization server to log in at. Its endpoints may have other origins, and `client_secret` is sent to it.",
     ),
     key(
         "client_id",
-        Kind::Text,
+        ValueKind::Text,
         "(registered by itself)",
-        "What onecall is known as, where it was registered by hand.",
+        "The client id of onecall, if you registered it at the authorization server.",
     ),
-    key("client_secret", Kind::Text, NONE, "What proves it; best a `${VAR}`."),
-    key("scopes", Kind::List(&Kind::Text), "(what the server asks for)", "What to ask for."),
+    key(
+        "client_secret",
+        ValueKind::Text,
+        NONE,
+        "The secret of that client id; best written as `${VAR}`.",
+    ),
+    key(
+        "scopes",
+        ValueKind::List(&ValueKind::Text),
+        "(what the server asks for)",
+        "The scopes to ask for.",
+    ),
     key(
         "redirect_port",
-        Kind::Whole { least: 1, most: 65_535 },
+        ValueKind::Integer { min: 1, max: 65_535 },
         "(any)",
-        "The port of this machine that the browser comes back to.",
+        "The port of this machine that the browser is redirected to after the login.",
     ),
 ];
 
 pub(crate) const TOOLS: &[Key] = &[
-    key("allow", Kind::Patterns, NONE, "Only tools that match one of these may be called."),
+    key("allow", ValueKind::Patterns, NONE, "Only tools that match one of these may be called."),
     key(
         "block",
-        Kind::Patterns,
+        ValueKind::Patterns,
         NONE,
-        "Tools that match one of these may not be called. Give one of the two.",
+        "Tools that match one of these may not be called. Give either this or `allow`.",
     ),
 ];
 
 pub(crate) const EXECUTION: &[Key] = &[
-    key("timeout_seconds", Kind::Seconds, "120", "How long it may run."),
+    key("timeout_seconds", ValueKind::Seconds, "120", "How long a program may run."),
     key(
         "max_output_bytes",
-        Kind::Whole { least: 1, most: 104_857_600 },
+        ValueKind::Integer { min: 1, max: 104_857_600 },
         "65536",
-        "How much of what it prints is returned.",
+        "How much of a program's output is returned.",
     ),
     key(
         "memory_mb",
-        Kind::Whole { least: 16, most: 1_048_576 },
+        ValueKind::Integer { min: 16, max: 1_048_576 },
         "512",
-        "How much memory it may use; `max_total_memory_mb` if that is less.",
+        "How much memory a program may use; `max_total_memory_mb` if that is less.",
     ),
     key(
         "max_tool_calls",
-        Kind::Whole { least: 0, most: 10_000_000 },
+        ValueKind::Integer { min: 0, max: 10_000_000 },
         "1000",
-        "How many tool calls it may make.",
+        "How many tool calls a program may make.",
     ),
     key(
         "max_parallel_calls",
-        Kind::Whole { least: 1, most: 10_000 },
+        ValueKind::Integer { min: 1, max: 10_000 },
         "32",
-        "How many of them at once; others wait.",
+        "How many tool calls of a program run at once; others wait.",
     ),
     key(
         "max_programs",
-        Kind::Whole { least: 1, most: 10_000 },
+        ValueKind::Integer { min: 1, max: 10_000 },
         "256",
         "How many programs run at once; others wait, each as long as it may run.",
     ),
     key(
         "max_total_memory_mb",
-        Kind::Whole { least: 16, most: 1_073_741_824 },
+        ValueKind::Integer { min: 16, max: 1_073_741_824 },
         "(three quarters of the machine's memory, or of what the control group may use)",
         "How much memory all programs may use together. Each takes its `memory_mb` while it runs, and a session for as long as it lives; others wait. An idle session ends when a program needs its memory.",
     ),
@@ -280,128 +333,158 @@ pub(crate) const EXECUTION: &[Key] = &[
 pub(crate) const SESSIONS: &[Key] = &[
     key(
         "max",
-        Kind::Whole { least: 0, most: 200 },
+        ValueKind::Integer { min: 0, max: 200 },
         "8",
-        "How many there may be at once; 0 for none.",
+        "How many sessions there may be at once; 0 turns sessions off.",
     ),
-    key("idle_seconds", Kind::Seconds, "1800", "How long an unused session stays."),
+    key("idle_seconds", ValueKind::Seconds, "1800", "How long an unused session stays."),
 ];
 
 pub(crate) const LIMITS: &[Key] = &[
     key(
         "max_message_mb",
-        Kind::Whole { least: 1, most: 1_024 },
+        ValueKind::Integer { min: 1, max: 1_024 },
         "64",
-        "One line, event or response; a longer one fails its call.",
+        "The size of one line, event or response; a larger one fails its call.",
     ),
-    key("max_result_mb", Kind::Whole { least: 1, most: 1_024 }, "64", "The value of one call."),
+    key(
+        "max_result_mb",
+        ValueKind::Integer { min: 1, max: 1_024 },
+        "64",
+        "The size of the value of one call.",
+    ),
     key(
         "max_tools",
-        Kind::Whole { least: 1, most: 1_000_000 },
+        ValueKind::Integer { min: 1, max: 1_000_000 },
         "100000",
-        "Tools, and resources or prompts in a list.",
+        "How many tools, resources or prompts a list may have.",
     ),
-    key("max_pages", Kind::Whole { least: 1, most: 100_000 }, "1000", "Pages of a list."),
+    key(
+        "max_pages",
+        ValueKind::Integer { min: 1, max: 100_000 },
+        "1000",
+        "How many pages a list may have.",
+    ),
     key(
         "max_schema_depth",
-        Kind::Whole { least: 1, most: 100 },
+        ValueKind::Integer { min: 1, max: 100 },
         "64",
-        "Levels of a tool's schema; what is below takes anything.",
+        "How many levels of a tool's schema are read; deeper ones accept any value.",
     ),
     key(
         "max_description_chars",
-        Kind::Whole { least: 0, most: 100_000 },
+        ValueKind::Integer { min: 0, max: 100_000 },
         "4000",
-        "Characters of a tool's description.",
+        "How many characters of a tool's description are kept.",
     ),
 ];
 
 pub(crate) const WORKSPACE: &[Key] = &[
     key(
         "path",
-        Kind::Path,
+        ValueKind::Path,
         "(required)",
         "The folder; relative to that of this file. It must not hold what is started or secret, such as this file, a virtual environment or a server's script.",
     ),
     key(
         "mode",
-        Kind::Choice(&["read-only", "read-write"]),
+        ValueKind::Choice(&["read-only", "read-write"]),
         "read-only",
         "What programs may do there.",
     ),
     key(
         "max_bytes",
-        Kind::Whole { least: 1, most: 1 << 50 },
+        ValueKind::Integer { min: 1, max: 1 << 50 },
         "104857600",
-        "Of everything in it, programs that are kept there included; with `read-write` only.",
+        "How many bytes the folder may hold, including programs that are stored there; with `read-write` only.",
     ),
 ];
 
 pub(crate) const PROXY: &[Key] = &[
-    key("dynamic_servers", Kind::Flag, "false", "Whether a plan may bring servers along."),
+    key(
+        "dynamic_servers",
+        ValueKind::Boolean,
+        "false",
+        "Whether a plan may use servers that are not in the configuration.",
+    ),
     key(
         "allowed_hosts",
-        Kind::List(&Kind::Written),
+        ValueKind::List(&ValueKind::AnyScalar),
         "[]",
-        "Where they may be: `host` or `host:port`; with a port on this machine and in private networks.",
+        "Where such servers may be: `host` or `host:port`. On this machine and in private networks, the port is required.",
     ),
 ];
 
 /// The keys of a local tool's entry.
 pub(crate) const LOCAL_TOOL: &[Key] = &[
-    key("name", Kind::Text, "(its key, in a mapping)", "Programs call it `mcp__local__<name>`."),
-    key("description", Kind::Text, NONE, "What agents read about it."),
-    key("read_only", Kind::Flag, "(unsaid)", "Whether it says that it changes nothing."),
-    key("destructive", Kind::Flag, "(unsaid)", "Whether it says that it may destroy something."),
+    key(
+        "name",
+        ValueKind::Text,
+        "(its key, in a mapping)",
+        "Programs call it `mcp__local__<name>`.",
+    ),
+    key("description", ValueKind::Text, NONE, "What agents read about it."),
+    key(
+        "read_only",
+        ValueKind::Boolean,
+        "(unsaid)",
+        "Whether the tool is declared as one that changes nothing.",
+    ),
+    key(
+        "destructive",
+        ValueKind::Boolean,
+        "(unsaid)",
+        "Whether the tool is declared as one that may destroy something.",
+    ),
     key(
         "idempotent",
-        Kind::Flag,
+        ValueKind::Boolean,
         "(unsaid)",
-        "Whether it says that a second identical call changes nothing more.",
+        "Whether the tool is declared as one whose second identical call changes nothing more.",
     ),
     key(
         "command",
-        Kind::List(&Kind::Written),
+        ValueKind::List(&ValueKind::AnyScalar),
         NONE,
         "The program and its arguments; `{name}` stands for an argument of the call. No shell is involved.",
     ),
-    key("input_schema", Kind::Schema, "(no arguments)", "JSON Schema of the arguments."),
-    key("inputSchema", Kind::Schema, NONE, "The same, as MCP writes it."),
+    key("input_schema", ValueKind::Schema, "(no arguments)", "JSON Schema of the arguments."),
+    key("inputSchema", ValueKind::Schema, NONE, "Another name for `input_schema`, which MCP uses."),
     key(
         "stdin",
-        Kind::Text,
+        ValueKind::Text,
         "none",
         "`json` for the arguments as an object, or a text with `{name}` in it.",
     ),
     key(
         "output",
-        Kind::Choice(&["auto", "json", "text"]),
+        ValueKind::Choice(&["auto", "json", "text"]),
         "auto",
         "What the program writes. `auto` is JSON if it parses as such.",
     ),
-    key("timeout_seconds", Kind::Seconds, "30", "How long it may take."),
-    key("cwd", Kind::Path, "(onecall's own)", "The folder that it is started in."),
+    key("timeout_seconds", ValueKind::Seconds, "30", "How long it may take."),
+    key("cwd", ValueKind::Path, "(onecall's own)", "The folder that it is started in."),
     key(
         "env",
-        Kind::Mapping(&Kind::Written),
+        ValueKind::Mapping(&ValueKind::AnyScalar),
         "{}",
-        "Variables that it gets beside a minimal base.",
+        "Environment variables that it gets, in addition to a minimal set.",
     ),
     key(
         "max_output_bytes",
-        Kind::Whole { least: 1, most: 33_554_432 },
+        ValueKind::Integer { min: 1, max: 33_554_432 },
         "4194304",
         "How much it may write.",
     ),
     key(
         "builtin",
-        Kind::Choice(&["read_file", "write_file", "list_files", "glob"]),
+        ValueKind::Choice(&["read_file", "write_file", "list_files", "glob"]),
         NONE,
-        "What it does, in place of a command.",
+        "The built-in function of the tool, instead of a command.",
     ),
     key(
         "root",
-        Kind::Path,
+        ValueKind::Path,
         "(required with builtin)",
         "The folder outside of which a built-in touches nothing. It must not hold what is started or secret, as a workspace must not.",
     ),
@@ -409,54 +492,120 @@ pub(crate) const LOCAL_TOOL: &[Key] = &[
 
 pub(crate) const GENERATE: &[Key] = &[key(
     "categories",
-    Kind::ByPattern(&Kind::Choice(&["query", "mutation", "validation", "other"])),
+    ValueKind::PatternMapping(&ValueKind::Choice(&["query", "mutation", "validation", "other"])),
     "{}",
-    "Folders of tools whose name and annotations say something else; the first pattern that fits counts.",
+    "Folders for tools that onecall would sort into others by name and annotations; the first pattern that matches counts.",
 )];
 
 pub(crate) const STORE: &[Key] = &[
-    key("path", Kind::Path, "(onecall/onecall.db in your state directory)", "The file."),
-    key("keep_days", Kind::Whole { least: 1, most: 36_500 }, "30", "How long runs are kept."),
+    key(
+        "path",
+        ValueKind::Path,
+        "(onecall/onecall.db in your state directory)",
+        "The file of the store.",
+    ),
+    key("keep_days", ValueKind::Integer { min: 1, max: 36_500 }, "30", "How long runs are kept."),
     key(
         "max_mb",
-        Kind::Whole { least: 1, most: 1_048_576 },
+        ValueKind::Integer { min: 1, max: 1_048_576 },
         "256",
-        "What they may take; the oldest go first.",
+        "How much space the runs may take; the oldest are deleted first.",
+    ),
+    key(
+        "journal_mb",
+        ValueKind::Integer { min: 1, max: 1_048_576 },
+        "256",
+        "How much space the journals of runs that have not ended may take; a call that would need more fails.",
     ),
 ];
 
 pub(crate) const CACHE: &[Key] = &[
     key(
         "scope",
-        Kind::Choice(&["run", "process", "shared"]),
+        ValueKind::Choice(&["run", "process", "shared"]),
         "process",
         "Who shares the answers: the calls of one program, all programs of this process, or all your processes with the same servers.",
     ),
     key(
         "include",
-        Kind::Patterns,
+        ValueKind::Patterns,
         "[]",
         "Tools whose answers are kept although their server does not call them read-only.",
     ),
-    key("exclude", Kind::Patterns, "[]", "Tools whose answers are never kept."),
-    key("ttl_seconds", Kind::Seconds, "300", "How long an answer is used again."),
+    key("exclude", ValueKind::Patterns, "[]", "Tools whose answers are never kept."),
+    key("ttl_seconds", ValueKind::Seconds, "300", "How long an answer is used again."),
     key(
         "ttls",
-        Kind::ByPattern(&Kind::Seconds),
+        ValueKind::PatternMapping(&ValueKind::Seconds),
         "{}",
-        "Other times for some tools; the first pattern that fits counts.",
+        "Other times for some tools; the first pattern that matches counts.",
     ),
     key(
         "max_mb",
-        Kind::Whole { least: 1, most: 65_536 },
+        ValueKind::Integer { min: 1, max: 65_536 },
         "64",
-        "What all answers together may take.",
+        "How much space all answers together may take.",
+    ),
+];
+
+pub(crate) const APPROVALS: &[Key] = &[
+    key("ask", ValueKind::Patterns, "[]", "Tools whose calls need an approval."),
+    key(
+        "hints",
+        ValueKind::List(&ValueKind::Choice(&["destructive", "writes", "open-world"])),
+        "[]",
+        "Kinds of tools whose calls need an approval, by the annotations of their servers. A tool without annotations counts as all three.",
+    ),
+    key(
+        "wait_seconds",
+        ValueKind::Integer { min: 0, max: 3_600 },
+        "45",
+        "How long a request of an agent waits for answers before it returns that the program waits.",
+    ),
+    key(
+        "keep_seconds",
+        ValueKind::Integer { min: 0, max: 86_400 },
+        "300",
+        "How long the process of a waiting program is kept. After that it is stopped, and an answer starts the program again from its journal.",
+    ),
+    key(
+        "expire_seconds",
+        ValueKind::Integer { min: 60, max: 31_536_000 },
+        "604800",
+        "How long a question stays open; a call that nobody answered in this time is denied.",
+    ),
+    key(
+        "ways",
+        ValueKind::List(&ValueKind::Choice(&["client", "cli", "page"])),
+        "[\"client\", \"cli\", \"page\"]",
+        "Where questions may be answered: in the MCP client, with `onecall approvals` or `onecall run`, or on the page.",
+    ),
+    key(
+        "webhook",
+        ValueKind::Section(WEBHOOK),
+        NONE,
+        "An address that is told about each question.",
+    ),
+];
+
+pub(crate) const WEBHOOK: &[Key] = &[
+    key(
+        "url",
+        ValueKind::Text,
+        "(required)",
+        "The address that questions are posted to: https://, or http:// on this machine.",
+    ),
+    key(
+        "secret",
+        ValueKind::Text,
+        "(required)",
+        "The secret that messages are signed with; best written as `${VAR}`.",
     ),
 ];
 
 pub(crate) const TELEMETRY: &[Key] = &[key(
     "otlp",
-    Kind::Text,
+    ValueKind::Text,
     "(what the OTEL_ variables say)",
     "The address of a collector that takes OTLP over HTTP, such as http://localhost:4318.",
 )];

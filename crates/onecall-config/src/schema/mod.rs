@@ -6,34 +6,34 @@ mod keys;
 mod tables;
 
 pub(crate) use keys::{
-    CACHE, CONFIGURATION, EXECUTION, GENERATE, LIMITS, LOCAL_TOOL, OAUTH, PROXY, SERVER, SESSIONS,
-    STORE, TELEMETRY, TOOLS, WORKSPACE,
+    APPROVALS, CACHE, CONFIGURATION, EXECUTION, GENERATE, LIMITS, LOCAL_TOOL, OAUTH, PROXY, SERVER,
+    SESSIONS, STORE, TELEMETRY, TOOLS, WEBHOOK, WORKSPACE,
 };
 
 pub use json::json_schema;
-pub use tables::reference;
+pub use tables::markdown_reference;
 
 /// One key of a section.
 pub(crate) struct Key {
     pub(crate) name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     /// The default value as it would be written, or a description in parentheses.
     default: &'static str,
-    about: &'static str,
+    description: &'static str,
 }
 
 /// The type of a value.
-enum Kind {
+enum ValueKind {
     /// A text; `${VAR}` is expanded where the reader supports variables.
     Text,
     /// A text, or a number or a boolean that is used as it is written.
-    Written,
+    AnyScalar,
     /// The path of a file or a folder.
     Path,
-    Flag,
-    Whole {
-        least: u64,
-        most: u64,
+    Boolean,
+    Integer {
+        min: u64,
+        max: u64,
     },
     /// A number of seconds above zero, at most a day.
     Seconds,
@@ -44,12 +44,12 @@ enum Kind {
     /// A mapping with keys that the author chooses.
     Mapping(&'static Self),
     /// A mapping with patterns over callable names as keys.
-    ByPattern(&'static Self),
+    PatternMapping(&'static Self),
     Section(&'static [Key]),
     /// A list of sections with a `name`, or a mapping of names to sections.
-    Entries(&'static [Key]),
+    EntryListOrMapping(&'static [Key]),
     /// A mapping of names to sections.
-    Named(&'static [Key]),
+    EntryMapping(&'static [Key]),
     /// A JSON Schema.
     Schema,
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{CONFIGURATION, Key, Kind};
+use super::{CONFIGURATION, Key, ValueKind};
 
 /// All keys as Markdown tables, one for each section.
 #[must_use]
-pub fn reference() -> String {
+pub fn markdown_reference() -> String {
     let mut text = String::new();
     write_section("The file", CONFIGURATION, &mut text);
     text
@@ -15,17 +15,17 @@ pub fn reference() -> String {
 fn write_section(title: &str, keys: &[Key], text: &mut String) {
     _ = writeln!(text, "## {title}\n\n| key | value | if left out | meaning |\n|---|---|---|---|");
     for key in keys {
-        let (kind, default) = (described(&key.kind), default(key));
-        _ = writeln!(text, "| `{}` | {kind} | {default} | {} |", key.name, key.about);
+        let (kind, default) = (describe_kind(&key.kind), default(key));
+        _ = writeln!(text, "| `{}` | {kind} | {default} | {} |", key.name, key.description);
     }
-    let mut told: Vec<&[Key]> = Vec::new();
+    let mut written: Vec<&[Key]> = Vec::new();
     for key in keys {
-        let Some(keys) = inner(&key.kind) else { continue };
+        let Some(keys) = nested_keys(&key.kind) else { continue };
         // The keys of a server appear under two names.
-        if told.iter().any(|other| std::ptr::eq(*other, keys)) {
+        if written.iter().any(|other| std::ptr::eq(*other, keys)) {
             continue;
         }
-        told.push(keys);
+        written.push(keys);
         text.push('\n');
         write_section(&heading(key), keys, text);
     }
@@ -33,14 +33,18 @@ fn write_section(title: &str, keys: &[Key], text: &mut String) {
 
 fn heading(key: &Key) -> String {
     match key.kind {
-        Kind::Entries(_) | Kind::Named(_) => format!("Each of `{}`", key.name),
+        ValueKind::EntryListOrMapping(_) | ValueKind::EntryMapping(_) => {
+            format!("Each of `{}`", key.name)
+        }
         _ => format!("`{}`", key.name),
     }
 }
 
-fn inner(kind: &Kind) -> Option<&'static [Key]> {
+fn nested_keys(kind: &ValueKind) -> Option<&'static [Key]> {
     match kind {
-        Kind::Section(keys) | Kind::Entries(keys) | Kind::Named(keys) => Some(keys),
+        ValueKind::Section(keys)
+        | ValueKind::EntryListOrMapping(keys)
+        | ValueKind::EntryMapping(keys) => Some(keys),
         _ => None,
     }
 }
@@ -52,24 +56,26 @@ fn default(key: &Key) -> String {
     }
 }
 
-fn described(kind: &Kind) -> String {
+fn describe_kind(kind: &ValueKind) -> String {
     match kind {
-        Kind::Text => "text".to_owned(),
-        Kind::Written => "text or number".to_owned(),
-        Kind::Path => "path".to_owned(),
-        Kind::Flag => "`true`, `false`".to_owned(),
-        Kind::Whole { least, most } => format!("{least} to {most}"),
-        Kind::Seconds => "seconds".to_owned(),
-        Kind::Choice(names) => {
+        ValueKind::Text => "text".to_owned(),
+        ValueKind::AnyScalar => "text or number".to_owned(),
+        ValueKind::Path => "path".to_owned(),
+        ValueKind::Boolean => "`true`, `false`".to_owned(),
+        ValueKind::Integer { min, max } => format!("{min} to {max}"),
+        ValueKind::Seconds => "seconds".to_owned(),
+        ValueKind::Choice(names) => {
             names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         }
-        Kind::Patterns => "list of patterns".to_owned(),
-        Kind::List(item) => format!("list of {}", described(item)),
-        Kind::Mapping(value) => format!("mapping of names to {}", described(value)),
-        Kind::ByPattern(value) => format!("mapping of patterns to {}", described(value)),
-        Kind::Section(_) => "section".to_owned(),
-        Kind::Entries(_) => "list or mapping of entries".to_owned(),
-        Kind::Named(_) => "mapping of entries".to_owned(),
-        Kind::Schema => "JSON Schema".to_owned(),
+        ValueKind::Patterns => "list of patterns".to_owned(),
+        ValueKind::List(item) => format!("list of {}", describe_kind(item)),
+        ValueKind::Mapping(value) => format!("mapping of names to {}", describe_kind(value)),
+        ValueKind::PatternMapping(value) => {
+            format!("mapping of patterns to {}", describe_kind(value))
+        }
+        ValueKind::Section(_) => "section".to_owned(),
+        ValueKind::EntryListOrMapping(_) => "list or mapping of entries".to_owned(),
+        ValueKind::EntryMapping(_) => "mapping of entries".to_owned(),
+        ValueKind::Schema => "JSON Schema".to_owned(),
     }
 }

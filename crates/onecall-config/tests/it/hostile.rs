@@ -9,7 +9,7 @@ fn problem(text: &str) -> String {
     Config::parse(text, Path::new("c.yaml"), &|_| None).unwrap_err().to_string()
 }
 
-const ALIAS: &str = "an alias (*name) is used in what begins here\n  help: aliases are not supported; write the value out in each place";
+const ALIAS: &str = "the value that begins here uses an alias (*name)\n  help: aliases are not supported; write the value out in each place";
 
 #[test]
 fn aliases_are_refused() {

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onecall_config::{Config, Directories, Loaded, Surroundings, load};
+use onecall_config::{Config, Directories, LoadedConfig, ProcessContext, load};
 use tempfile::TempDir;
 
-struct Place {
+struct ConfigFolder {
     root: TempDir,
 }
 
-impl Place {
+impl ConfigFolder {
     fn new() -> Self {
         Self { root: TempDir::new().unwrap() }
     }
@@ -21,28 +21,28 @@ impl Place {
         path
     }
 
-    fn load(&self, explicit: Option<&Path>) -> Result<Loaded, String> {
+    fn load(&self, explicit: Option<&Path>) -> Result<LoadedConfig, String> {
         let root = self.root.path();
-        let surroundings = Surroundings {
+        let context = ProcessContext {
             environment: &|name| (name == "PATH").then(|| root.display().to_string()),
             working_directory: root.to_path_buf(),
             directories: Directories::default(),
             executable: Some(root.join("program")),
         };
-        load(explicit, &surroundings)
+        load(explicit, &context)
             .map_err(|error| error.to_string().replace(&root.display().to_string(), ""))
     }
 }
 
 #[test]
 fn no_file_is_an_empty_configuration() {
-    let Loaded { config, source, warnings, .. } = Place::new().load(None).unwrap();
+    let LoadedConfig { config, source, warnings, .. } = ConfigFolder::new().load(None).unwrap();
     assert_eq!((config, source, warnings), (Config::default(), None, vec![]));
 }
 
 #[test]
 fn without_a_state_directory_nothing_is_trusted() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     let file = place.write("onecall.yaml", "");
     let loaded = place.load(None).unwrap();
     assert_eq!(loaded.source, None);
@@ -55,7 +55,7 @@ fn without_a_state_directory_nothing_is_trusted() {
 
 #[test]
 fn servers_of_plans_need_a_place() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     let warnings = |text: &str| {
         let file = place.write("c.yaml", text);
         place.load(Some(&file)).unwrap().warnings
@@ -69,7 +69,7 @@ fn servers_of_plans_need_a_place() {
 
 #[test]
 fn problems_name_the_file() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     let file = place.write("c.yaml", "servers:\n  a: {command: x, arg: []}");
     assert_eq!(
         place.load(Some(&file)).unwrap_err(),
@@ -85,7 +85,7 @@ fn problems_name_the_file() {
 #[cfg(unix)]
 #[test]
 fn entries_that_start_onecall_are_skipped() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     let program = place.write("program", "");
     std::os::unix::fs::symlink(&program, place.root.path().join("link")).unwrap();
     place.write("other", "");

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    CommandInput, CommandOutput, CommandTool, Config, FileAction, LocalTool, LocalWork, Piece,
-    Template,
+    CommandInput, CommandOutput, CommandTool, Config, FileAction, LocalTool, LocalToolKind,
+    Template, TemplatePart,
 };
 use serde_json::json;
 
@@ -29,18 +29,18 @@ fn tools(text: &str) -> Vec<LocalTool> {
 
 fn command(text: &str) -> CommandTool {
     let [tool] = tools(text).try_into().unwrap();
-    match tool.work {
-        LocalWork::Command(command) => command,
-        LocalWork::Files(_) => panic!("{text} is no command"),
+    match tool.kind {
+        LocalToolKind::Command(command) => command,
+        LocalToolKind::Files(_) => panic!("{text} is no command"),
     }
 }
 
 fn shown(template: &Template) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Argument(name) => format!("<{name}>"),
+    let piece = |piece: &TemplatePart| match piece {
+        TemplatePart::Text(text) => text.clone(),
+        TemplatePart::Argument(name) => format!("<{name}>"),
     };
-    template.pieces().iter().map(piece).collect()
+    template.parts().iter().map(piece).collect()
 }
 
 #[test]
@@ -132,9 +132,9 @@ local_tools:
 ";
     let found: Vec<_> = tools(text)
         .into_iter()
-        .map(|tool| match tool.work {
-            LocalWork::Files(files) => (files.action, files.root.display().to_string()),
-            LocalWork::Command(_) => panic!("no command"),
+        .map(|tool| match tool.kind {
+            LocalToolKind::Files(files) => (files.action, files.root.display().to_string()),
+            LocalToolKind::Command(_) => panic!("no command"),
         })
         .collect();
     let expected = [
@@ -216,7 +216,7 @@ fn problems() {
         ),
         (
             "local_tools: {a: {command: [x, '${NOT_SET}']}}",
-            "1:32: environment variable 'NOT_SET' is not set (in 'command' of local tool 'a')\n  help: keep it with `onecall secrets set NOT_SET`, set it before starting onecall, or write ${NOT_SET:-default}",
+            "1:32: environment variable 'NOT_SET' is not set (in 'command' of local tool 'a')\n  help: store it with `onecall secrets set NOT_SET`, set it before starting onecall, or write ${NOT_SET:-default}",
         ),
         (
             "local_tools: {a: {command: [x, \"a\\0b\"]}}",
@@ -252,7 +252,7 @@ fn problems() {
         ),
         (
             "local_tools: {a: {command: [x], input_schema: {properties: {x: {default: .nan}}}}}",
-            "1:74: 'input_schema' of local tool 'a' holds a number JSON cannot hold",
+            "1:74: 'input_schema' of local tool 'a' holds a number that JSON cannot represent",
         ),
         (
             "local_tools: {a: {builtin: readfile, root: x}}",

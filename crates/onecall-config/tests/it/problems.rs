@@ -147,6 +147,66 @@ fn what_is_remembered_and_reused() {
 }
 
 #[test]
+fn approvals() {
+    assert_rows(&[
+        (
+            "approvals: {asks: [a]}",
+            "1:13: unknown key 'asks' in approvals\n  help: did you mean 'ask'?",
+        ),
+        (
+            "approvals: {ask: [a-b]}",
+            "1:19: a tool pattern may hold only letters, digits, '_' and '*': 'a-b' of 'ask' in approvals\n  help: patterns match callable names, such as mcp__internal_apis__delete_*",
+        ),
+        (
+            "approvals:\n  hints: [destructiv]",
+            "2:11: 'destructiv' is not a hint; it can be destructive, writes, open-world\n  help: did you mean 'destructive'?",
+        ),
+        (
+            "approvals: {wait_seconds: 3601}",
+            "1:27: 'wait_seconds' in approvals must be a whole number from 0 to 3600",
+        ),
+        (
+            "approvals: {keep_seconds: -1}",
+            "1:27: 'keep_seconds' in approvals must be a whole number from 0 to 86400",
+        ),
+        (
+            "approvals: {expire_seconds: 59}",
+            "1:29: 'expire_seconds' in approvals must be a whole number from 60 to 31536000",
+        ),
+        (
+            "approvals: {ways: [shell]}",
+            "1:20: 'shell' is not a way to answer; it can be client, cli, page",
+        ),
+        ("approvals: {ways: cli}", "1:19: 'ways' in approvals must be a list, not text"),
+        (
+            "approvals:\n  ask: [a]\n  ways: []",
+            "3:3: 'ways' in approvals is empty, but 'ask' or 'hints' names calls that need an approval: nobody could answer\n  help: name at least one of client, cli, page, or leave 'ways' out",
+        ),
+        (
+            "approvals:\n  webhook: {url: \"https://h.example/\"}",
+            "2:3: 'webhook' in approvals needs 'secret'\n  help: messages are signed with it, so that their receiver can trust them",
+        ),
+        (
+            "approvals:\n  webhook: {secret: x}",
+            "2:3: 'webhook' in approvals needs 'url'\n  help: as in 'https://hooks.example.com/onecall'",
+        ),
+        (
+            "approvals: {webhook: {url: \"http://h.example/\", secret: x}}",
+            "1:28: 'url' in 'webhook' in approvals must be an https:// address\n  help: http:// is possible only on this machine, as in http://localhost:8080/hook",
+        ),
+        (
+            "approvals: {webhook: {url: \"https://h.example/\", secret: \"${NO_SUCH_SECRET}\"}}",
+            "1:58: environment variable 'NO_SUCH_SECRET' is not set (in 'secret' in 'webhook' in approvals)\n  help: store it with `onecall secrets set NO_SUCH_SECRET`, set it before starting onecall, or write ${NO_SUCH_SECRET:-default}",
+        ),
+        ("durable: maybe", "1:10: 'durable' must be true or false, not text"),
+        (
+            "store: {journal_mb: 0}",
+            "1:21: 'journal_mb' in store must be a whole number from 1 to 1048576",
+        ),
+    ]);
+}
+
+#[test]
 fn keys() {
     assert_rows(&[
         (
@@ -159,7 +219,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, env_inherit, telemetry",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, env_inherit, telemetry",
         ),
         (
             "execution:\n  timeout: 3",
@@ -217,6 +277,10 @@ fn lists_of_servers() {
         (
             "servers: {}\nmcpServers: {}",
             "2:1: 'servers' and 'mcpServers' are both given, on line 1 and on line 2\n  help: move the servers of one into the other",
+        ),
+        (
+            "expose: []\noptional_tools: []",
+            "2:1: 'optional_tools' and 'expose' are both given\n  help: they mean the same; keep 'optional_tools'",
         ),
         ("servers: [{command: x}]", "1:11: this server has no name\n  help: give it a 'name'"),
         ("servers: [{name: '', command: x}]", "1:18: a server's name must not be empty"),
@@ -294,7 +358,7 @@ fn transports() {
         ),
         (
             "servers: {a: {command: x, pin: true}}",
-            "1:32: 'pin' of server 'a' needs a place to remember tools in\n  help: set HOME or XDG_STATE_HOME",
+            "1:32: 'pin' of server 'a' needs your state directory, where onecall remembers pinned tools\n  help: set HOME or XDG_STATE_HOME",
         ),
     ]);
 }
@@ -386,10 +450,10 @@ fn variables() {
             "servers: {a: {command: ~/x}}",
             "1:24: environment variable 'HOME' is not set (in 'command' of server 'a')\n  help: set it before starting onecall, or write ${HOME:-default}",
         ),
-        // With another mistake in the same entry.
+        // An unset variable and another mistake in one entry.
         (
             "servers: {a: {command: x, args: 1, env: {K: 'hunter2${NO}'}}}",
-            "1:33: 'args' of server 'a' must be a list, not a number\nc.yaml:1:45: environment variable 'NO' is not set (in 'K' in 'env' of server 'a')\n  help: keep it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
+            "1:33: 'args' of server 'a' must be a list, not a number\nc.yaml:1:45: environment variable 'NO' is not set (in 'K' in 'env' of server 'a')\n  help: store it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
         ),
         (
             "servers: {a: {url: 'http://h', headers: {K: 'hunter2 ${hunter2'}}}",
@@ -454,7 +518,7 @@ fn pythons() {
         ("python: \"a\\0\"", "1:9: 'python' holds a NUL character"),
         (
             "python: '${NO}/bin/python'",
-            "1:9: environment variable 'NO' is not set (in 'python')\n  help: keep it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
+            "1:9: environment variable 'NO' is not set (in 'python')\n  help: store it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
         ),
         (
             "python: ~/venv",
@@ -489,7 +553,7 @@ fn workspaces() {
         ("workspace: {path: \"a\\0\"}", "1:19: 'path' in workspace holds a NUL character"),
         (
             "workspace: {path: '${NO}'}",
-            "1:19: environment variable 'NO' is not set (in 'path' in workspace)\n  help: keep it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
+            "1:19: environment variable 'NO' is not set (in 'path' in workspace)\n  help: store it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
         ),
         (
             "workspace: {path: d, mode: readwrite}",
@@ -661,7 +725,7 @@ loging: true
       help: did you mean 'http'?
     c.yaml:11:10: 'url' of server 'local' must be an http:// or https:// address
     c.yaml:12:30: environment variable 'NOT_SET' is not set (in 'Authorization' in 'headers' of server 'local')
-      help: keep it with `onecall secrets set NOT_SET`, set it before starting onecall, or write ${NOT_SET:-default}
+      help: store it with `onecall secrets set NOT_SET`, set it before starting onecall, or write ${NOT_SET:-default}
     c.yaml:13:5: this server has no name
       help: give it a 'name'
     c.yaml:13:5: this server uses sse and needs a 'url'
@@ -681,6 +745,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, env_inherit, telemetry
+      help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, env_inherit, telemetry
     "#);
 }

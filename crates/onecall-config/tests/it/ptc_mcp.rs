@@ -1,10 +1,11 @@
-//! Configurations of ptc-mcp: how they are told from onecall's own, and what is made of them.
+//! Configurations of ptc-mcp: how they are distinguished from onecall's own, and how they are read.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use onecall_config::{
-    Config, Environment, Format, Found, Origin, Parsed, StdioTransport, Transport,
+    Config, ConfigFormat, ConfigOrigin, Environment, FoundConfigFile, ParsedConfig, StdioTransport,
+    Transport,
 };
 use onecall_core::{ToolPattern, ToolPolicy};
 
@@ -18,14 +19,14 @@ fn environment(name: &str) -> Option<String> {
     }
 }
 
-fn found(text: &str, path: &str, origin: Origin) -> Found {
-    Found { path: PathBuf::from(path), bytes: text.as_bytes().to_vec(), origin }
+fn found(text: &str, path: &str, origin: ConfigOrigin) -> FoundConfigFile {
+    FoundConfigFile { path: PathBuf::from(path), bytes: text.as_bytes().to_vec(), origin }
 }
 
 /// What is made of a file that the variable of ptc-mcp names, and that is one of its own.
-fn read(text: &str) -> Result<Parsed, String> {
-    let found = found(text, FILE, Origin::Named("PTC_MCP_CONFIG"));
-    assert_eq!(found.format(), Format::PtcMcp, "{text}");
+fn read(text: &str) -> Result<ParsedConfig, String> {
+    let found = found(text, FILE, ConfigOrigin::Named("PTC_MCP_CONFIG"));
+    assert_eq!(found.format(), ConfigFormat::PtcMcp, "{text}");
     found
         .parse(&Environment::new(&environment))
         .map_err(|errors| errors.to_string().replace(FILE, ""))
@@ -40,31 +41,41 @@ fn warnings(text: &str) -> Vec<String> {
 fn a_file_is_told_by_how_it_was_found_and_by_its_keys() {
     let theirs = "servers: [{name: a, command: x}]";
     let [variable, own_variable, option] =
-        ["PTC_MCP_CONFIG", "ONECALL_CONFIG", "--config"].map(Origin::Named);
-    let here = Origin::WorkingDirectory;
+        ["PTC_MCP_CONFIG", "ONECALL_CONFIG", "--config"].map(ConfigOrigin::Named);
+    let here = ConfigOrigin::WorkingDirectory;
     let rows = [
-        (theirs, "/w/config.yaml", here, Format::PtcMcp),
-        (theirs, "/w/onecall.yaml", here, Format::Onecall),
-        (theirs, "/w/config.yaml", option, Format::Onecall),
-        (theirs, "/w/config.yaml", own_variable, Format::Onecall),
-        (theirs, "/w/config.yaml", Origin::User, Format::Onecall),
-        (theirs, "/w/any.yml", variable, Format::PtcMcp),
-        ("", "/w/config.yaml", here, Format::PtcMcp),
-        ("servers:", "/w/config.yaml", here, Format::PtcMcp),
-        ("servers: []\nlogging: {level: debug}", "/w/config.yaml", here, Format::PtcMcp),
-        ("execution: {max_tool_calls: 5}", "/w/config.yaml", here, Format::PtcMcp),
+        (theirs, "/w/config.yaml", here, ConfigFormat::PtcMcp),
+        (theirs, "/w/onecall.yaml", here, ConfigFormat::Onecall),
+        (theirs, "/w/config.yaml", option, ConfigFormat::Onecall),
+        (theirs, "/w/config.yaml", own_variable, ConfigFormat::Onecall),
+        (theirs, "/w/config.yaml", ConfigOrigin::User, ConfigFormat::Onecall),
+        (theirs, "/w/any.yml", variable, ConfigFormat::PtcMcp),
+        ("", "/w/config.yaml", here, ConfigFormat::PtcMcp),
+        ("servers:", "/w/config.yaml", here, ConfigFormat::PtcMcp),
+        ("servers: []\nlogging: {level: debug}", "/w/config.yaml", here, ConfigFormat::PtcMcp),
+        ("execution: {max_tool_calls: 5}", "/w/config.yaml", here, ConfigFormat::PtcMcp),
         // Of another program altogether.
-        ("database: {host: x}", "/w/config.yaml", here, Format::Onecall),
+        ("database: {host: x}", "/w/config.yaml", here, ConfigFormat::Onecall),
         // A key that only onecall has, wherever it stands.
-        ("servers: []\ncache: {}", "/w/config.yaml", here, Format::Onecall),
-        ("servers: []\n$schema: x", "/w/config.yaml", here, Format::Onecall),
-        ("mcpServers: {a: {command: x}}", "/w/any.yml", variable, Format::Onecall),
-        ("servers: {a: {command: x}}", "/w/any.yml", variable, Format::Onecall),
-        ("servers: [{name: a, command: x, lazy: true}]", "/w/any.yml", variable, Format::Onecall),
-        ("servers: [{name: a, command: x, pin: true}]", "/w/any.yml", variable, Format::Onecall),
-        ("execution: {memory_mb: 64}", "/w/any.yml", variable, Format::Onecall),
-        ("- a", "/w/any.yml", variable, Format::Onecall),
-        ("servers: [", "/w/any.yml", variable, Format::Onecall),
+        ("servers: []\ncache: {}", "/w/config.yaml", here, ConfigFormat::Onecall),
+        ("servers: []\n$schema: x", "/w/config.yaml", here, ConfigFormat::Onecall),
+        ("mcpServers: {a: {command: x}}", "/w/any.yml", variable, ConfigFormat::Onecall),
+        ("servers: {a: {command: x}}", "/w/any.yml", variable, ConfigFormat::Onecall),
+        (
+            "servers: [{name: a, command: x, lazy: true}]",
+            "/w/any.yml",
+            variable,
+            ConfigFormat::Onecall,
+        ),
+        (
+            "servers: [{name: a, command: x, pin: true}]",
+            "/w/any.yml",
+            variable,
+            ConfigFormat::Onecall,
+        ),
+        ("execution: {memory_mb: 64}", "/w/any.yml", variable, ConfigFormat::Onecall),
+        ("- a", "/w/any.yml", variable, ConfigFormat::Onecall),
+        ("servers: [", "/w/any.yml", variable, ConfigFormat::Onecall),
     ];
     for (text, path, origin, expected) in rows {
         assert_eq!(found(text, path, origin).format(), expected, "{text} at {path} by {origin:?}");
@@ -87,7 +98,7 @@ fn what_is_right_in_both_formats_means_the_same() {
     for text in rows {
         let config = Config::parse(text, Path::new(FILE), &environment).unwrap();
         let (warnings, skipped) = (vec![], vec![]);
-        let expected = Parsed { config, format: Format::PtcMcp, warnings, skipped };
+        let expected = ParsedConfig { config, format: ConfigFormat::PtcMcp, warnings, skipped };
         assert_eq!(read(text), Ok(expected), "{text}");
     }
 }
@@ -295,10 +306,10 @@ fn aliases_cannot_take_all_memory() {
         "*a, ".repeat(50_000)
     );
     for text in [laughs, long, keys] {
-        let found = found(&text, FILE, Origin::Named("PTC_MCP_CONFIG"));
-        assert_eq!(found.format(), Format::Onecall);
+        let found = found(&text, FILE, ConfigOrigin::Named("PTC_MCP_CONFIG"));
+        assert_eq!(found.format(), ConfigFormat::Onecall);
         let refused = found.parse(&Environment::new(&environment)).unwrap_err().to_string();
-        assert!(refused.contains("an alias (*name) is used"), "{refused}");
+        assert!(refused.contains("uses an alias (*name)"), "{refused}");
     }
 }
 
@@ -311,13 +322,13 @@ fn a_file_that_is_named_in_the_way_of_onecall_is_read_strictly() {
     };
     let problem = ":1:33: unknown key 'extra' in server 'a'\n  help: valid keys are";
     let advice = "if this is a configuration of ptc-mcp, name it with PTC_MCP_CONFIG in the place of --config";
-    let named = strict(Origin::Named("--config"));
+    let named = strict(ConfigOrigin::Named("--config"));
     assert!(named.starts_with(problem) && named.ends_with(advice), "{named}");
-    let users = strict(Origin::User);
+    let users = strict(ConfigOrigin::User);
     assert!(users.starts_with(problem) && !users.contains("ptc-mcp"), "{users}");
     // Wrong in both formats.
     let both = "tools: {allow: [a], block: [b]}";
-    let both = found(both, FILE, Origin::Named("--config"))
+    let both = found(both, FILE, ConfigOrigin::Named("--config"))
         .parse(&Environment::new(&environment))
         .unwrap_err();
     assert!(!both.to_string().contains("ptc-mcp"), "{both}");

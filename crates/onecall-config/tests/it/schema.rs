@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use onecall_config::{Config, ConfigErrors, json_schema, reference};
+use onecall_config::{Config, ConfigErrors, json_schema, markdown_reference};
 use serde_json::{Map, Value, json};
 
 fn parse(config: &Value) -> Result<Config, ConfigErrors> {
@@ -22,6 +22,7 @@ fn sections() -> Vec<(&'static str, Value)> {
         ("/properties/proxy", json!({ "proxy": {} })),
         ("/properties/store", json!({ "store": {} })),
         ("/properties/cache", json!({ "cache": {} })),
+        ("/properties/approvals", json!({ "approvals": {} })),
         ("/properties/tools", json!({ "tools": {} })),
         ("/properties/generate", json!({ "generate": {} })),
         ("/properties/telemetry", json!({ "telemetry": {} })),
@@ -57,13 +58,13 @@ fn with(least: &Value, key: &str, value: Value) -> Value {
     config
 }
 
-fn each_key(mut look: impl FnMut(&Value, &str, &Map<String, Value>)) {
+fn each_key(mut visit: impl FnMut(&Value, &str, &Map<String, Value>)) {
     let schema = json_schema();
     for (pointer, least) in sections() {
         let properties =
             schema.pointer(pointer).and_then(|section| section["properties"].as_object());
         for (key, property) in properties.unwrap_or_else(|| panic!("no section at {pointer}")) {
-            look(&least, key, property.as_object().unwrap());
+            visit(&least, key, property.as_object().unwrap());
         }
     }
 }
@@ -135,6 +136,6 @@ fn its_choices_are_the_choices() {
 fn the_document_is_of_this_version() {
     let document = include_str!("../../../../docs/configuration.md");
     let (_, tables) = document.split_once("\n## ").unwrap();
-    let is_current = format!("## {tables}").trim_end() == reference().trim_end();
+    let is_current = format!("## {tables}").trim_end() == markdown_reference().trim_end();
     assert!(is_current, "write the tables again: `onecall schema --markdown`");
 }

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onecall_config::{ConfigError, Directories, Surroundings, TrustStore, locate};
+use onecall_config::{ConfigError, Directories, ProcessContext, TrustStore, locate};
 use tempfile::TempDir;
 
 /// A working directory, a user's directories and variables, all in one temporary place.
-struct Place {
+struct ConfigFolder {
     root: TempDir,
     variables: HashMap<String, String>,
 }
 
-impl Place {
+impl ConfigFolder {
     fn new() -> Self {
         let root = TempDir::new().unwrap();
         for directory in ["here", "config/onecall", "state"] {
@@ -47,8 +47,11 @@ impl Place {
         (found, located.warnings.iter().map(|warning| self.relative(warning)).collect())
     }
 
-    fn try_search(&self, explicit: Option<&Path>) -> Result<onecall_config::Located, ConfigError> {
-        let surroundings = Surroundings {
+    fn try_search(
+        &self,
+        explicit: Option<&Path>,
+    ) -> Result<onecall_config::LocatedConfig, ConfigError> {
+        let context = ProcessContext {
             environment: &|name| self.variables.get(name).cloned(),
             working_directory: self.path("here"),
             directories: Directories {
@@ -57,7 +60,7 @@ impl Place {
             },
             executable: None,
         };
-        locate(explicit, &surroundings)
+        locate(explicit, &context)
     }
 
     fn relative(&self, text: &str) -> String {
@@ -73,7 +76,7 @@ fn untrusted(name: &str) -> String {
 
 #[test]
 fn the_order() {
-    let mut place = Place::new();
+    let mut place = ConfigFolder::new();
     assert_eq!(place.search(None), (None, vec![]));
 
     place.write("config/onecall/config.yaml");
@@ -105,7 +108,7 @@ fn the_order() {
 
 #[test]
 fn untrusted_files_are_named_and_passed_over() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     place.write("here/onecall.yaml");
     place.write("here/config.yaml");
     let both = vec![untrusted("onecall.yaml"), untrusted("config.yaml")];
@@ -121,7 +124,7 @@ fn untrusted_files_are_named_and_passed_over() {
 
 #[test]
 fn a_changed_file_is_untrusted_again() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     place.write("here/onecall.yaml");
     place.trust("here/onecall.yaml");
     fs::write(place.path("here/onecall.yaml"), "servers: {a: {command: evil}}").unwrap();
@@ -131,7 +134,7 @@ fn a_changed_file_is_untrusted_again() {
 
 #[test]
 fn a_damaged_store_trusts_nothing() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     place.write("here/config.yaml");
     place.trust("here/config.yaml");
     fs::write(place.path("state/onecall/trusted.json"), "{").unwrap();
@@ -144,7 +147,7 @@ fn a_damaged_store_trusts_nothing() {
 
 #[test]
 fn json_is_not_searched_for_and_directories_are_no_files() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     place.write("here/onecall.json");
     place.write("here/config.json");
     fs::create_dir(place.path("here/config.yaml")).unwrap();
@@ -153,9 +156,9 @@ fn json_is_not_searched_for_and_directories_are_no_files() {
 
 #[test]
 fn a_named_file_must_exist() {
-    let mut place = Place::new();
+    let mut place = ConfigFolder::new();
     place.write("config/onecall/config.yaml");
-    let message = |place: &Place, explicit: Option<&Path>| {
+    let message = |place: &ConfigFolder, explicit: Option<&Path>| {
         place.relative(&place.try_search(explicit).unwrap_err().to_string())
     };
     let missing = |origin: &str| {
@@ -177,7 +180,7 @@ fn a_named_file_must_exist() {
 
 #[test]
 fn files_that_cannot_be_used() {
-    let place = Place::new();
+    let place = ConfigFolder::new();
     let large = place.path("large.yaml");
     fs::write(&large, vec![b'#'; 4 * 1024 * 1024 + 1]).unwrap();
     let error = place.try_search(Some(&large)).unwrap_err().to_string();

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, GenerateConfig, OAuth, OutputTypes, Records, RemoteTransport, Sandbox, SandboxProperty,
-    Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, Telemetry, Transport,
-    UnresolvedTransport,
+    ApprovalSettings, Config, GenerateConfig, OAuthConfig, OutputTypeSource, RecordLevel,
+    RemoteTransport, SandboxMode, SandboxProperty, Secret, ServerConfig, ServerLimits,
+    StdioTransport, StoreConfig, TelemetryConfig, Transport, UnresolvedTransport, Webhook,
 };
 use onecall_core::{
-    CacheScope, CacheSettings, Category, EngineChoice, EngineName, Limits, ServerName, ToolPattern,
-    ToolPolicy, TotalLimits, Workspace, WorkspaceAccess,
+    ApprovalWay, CacheScope, CacheSettings, EngineChoice, EngineName, RunLimits, ServerName,
+    ToolCategory, ToolHint, ToolPattern, ToolPolicy, TotalLimits, Workspace, WorkspaceAccess,
 };
 
 fn environment(name: &str) -> Option<String> {
@@ -48,7 +48,7 @@ fn stdio(command: &str) -> StdioTransport {
 }
 
 fn remote(url: &str) -> RemoteTransport {
-    let oauth = Some(OAuth::default());
+    let oauth = Some(OAuthConfig::default());
     RemoteTransport { url: url.into(), headers: BTreeMap::new(), oauth }
 }
 
@@ -287,17 +287,17 @@ fn values_of_entries() {
 
 #[test]
 fn limits() {
-    let default = Limits::default;
+    let default = RunLimits::default;
     let rows = [
-        ("timeout_seconds: 0.25", Limits { timeout: Duration::from_millis(250), ..default() }),
-        ("timeout_seconds: 86400", Limits { timeout: Duration::from_secs(86_400), ..default() }),
-        ("max_output_bytes: 1", Limits { max_output_bytes: 1, ..default() }),
-        ("max_output_bytes: 104857600", Limits { max_output_bytes: 104_857_600, ..default() }),
-        ("memory_mb: 16", Limits { memory_bytes: 16 << 20, ..default() }),
-        ("memory_mb: 1048576", Limits { memory_bytes: 1 << 40, ..default() }),
-        ("max_tool_calls: 0", Limits { max_tool_calls: 0, ..default() }),
-        ("max_tool_calls: 10000000", Limits { max_tool_calls: 10_000_000, ..default() }),
-        ("max_parallel_calls: 10000", Limits { max_parallel_calls: 10_000, ..default() }),
+        ("timeout_seconds: 0.25", RunLimits { timeout: Duration::from_millis(250), ..default() }),
+        ("timeout_seconds: 86400", RunLimits { timeout: Duration::from_secs(86_400), ..default() }),
+        ("max_output_bytes: 1", RunLimits { max_output_bytes: 1, ..default() }),
+        ("max_output_bytes: 104857600", RunLimits { max_output_bytes: 104_857_600, ..default() }),
+        ("memory_mb: 16", RunLimits { memory_bytes: 16 << 20, ..default() }),
+        ("memory_mb: 1048576", RunLimits { memory_bytes: 1 << 40, ..default() }),
+        ("max_tool_calls: 0", RunLimits { max_tool_calls: 0, ..default() }),
+        ("max_tool_calls: 10000000", RunLimits { max_tool_calls: 10_000_000, ..default() }),
+        ("max_parallel_calls: 10000", RunLimits { max_parallel_calls: 10_000, ..default() }),
     ];
     for (text, expected) in rows {
         assert_eq!(parse(&format!("execution: {{{text}}}")).execution, expected, "{text}");
@@ -340,11 +340,11 @@ fn policies() {
 #[test]
 fn sandboxes() {
     let rows = [
-        ("{}", Sandbox::Required),
-        ("sandbox: required", Sandbox::Required),
-        ("sandbox: best-effort", Sandbox::BestEffort),
-        ("sandbox: off", Sandbox::Off),
-        ("{\"sandbox\": \"off\"}", Sandbox::Off),
+        ("{}", SandboxMode::Required),
+        ("sandbox: required", SandboxMode::Required),
+        ("sandbox: best-effort", SandboxMode::BestEffort),
+        ("sandbox: off", SandboxMode::Off),
+        ("{\"sandbox\": \"off\"}", SandboxMode::Off),
     ];
     for (text, expected) in rows {
         assert_eq!(parse(text).sandbox, expected, "{text}");
@@ -442,7 +442,7 @@ fn who_logs_in_and_how() {
         ServerConfig { transport: Transport::Auto(remote), .. } => remote.oauth,
         other => panic!("{other:?}"),
     };
-    let given = OAuth {
+    let given = OAuthConfig {
         issuer: Some("https://login.example/t0ken".into()),
         client_id: Some("t0ken".into()),
         client_secret: Some(Secret::new("t0ken")),
@@ -450,15 +450,15 @@ fn who_logs_in_and_how() {
         redirect_port: Some(8123),
     };
     let rows = [
-        ("{url: 'https://h/'}", Some(OAuth::default())),
-        ("{url: 'https://h/', oauth: }", Some(OAuth::default())),
+        ("{url: 'https://h/'}", Some(OAuthConfig::default())),
+        ("{url: 'https://h/', oauth: }", Some(OAuthConfig::default())),
         (
             "{url: 'https://h/', oauth: {issuer: 'https://login.example/${TOKEN}', \
              client_id: '${TOKEN}', client_secret: '${TOKEN}', \
              scopes: [read, 'files:write'], redirect_port: 8123}}",
             Some(given),
         ),
-        // Whoever says who asks does not log in.
+        // A server with credentials in its entry needs no login.
         ("{url: 'https://h/', headers: {authorization: x}}", None),
         ("{url: 'https://h/', headers: {Authorization: x}, oauth: {client_id: y}}", None),
         ("{url: 'https://me:x@h/mcp'}", None),
@@ -484,26 +484,68 @@ servers:
 }
 
 #[test]
+fn approvals() {
+    let plain = ApprovalSettings::default();
+    assert_eq!(parse("cache: {}").approvals, None);
+    assert_eq!(parse("approvals: {}").approvals, Some(plain.clone()));
+    let text = r#"
+approvals:
+  ask: ["mcp__*__delete_*"]
+  hints: [destructive, writes, open-world]
+  wait_seconds: 0
+  keep_seconds: 1
+  expire_seconds: 60
+  ways: [cli, client, cli]
+  webhook: { url: "http://127.0.0.1:8080/${TOKEN}", secret: "${TOKEN}" }
+durable: true
+"#;
+    let config = parse(text);
+    let expected = ApprovalSettings {
+        ask: vec![ToolPattern::parse("mcp__*__delete_*").unwrap()],
+        hints: ToolHint::ALL.to_vec(),
+        wait: Duration::ZERO,
+        keep: Duration::from_secs(1),
+        expire: Duration::from_secs(60),
+        ways: vec![ApprovalWay::Cli, ApprovalWay::Client],
+        webhook: Some(Webhook {
+            url: "http://127.0.0.1:8080/t0ken".to_owned(),
+            secret: Secret::new("t0ken"),
+        }),
+    };
+    assert!(config.durable);
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("t0ken"), "{shown}");
+    assert_eq!(config.approvals, Some(expected));
+    // Nothing asks, so nothing has to be answered.
+    assert_eq!(parse("approvals: {ways: []}").approvals.unwrap().ways, []);
+    assert!(plain.policy().is_empty());
+}
+
+#[test]
 fn what_is_remembered_and_reused() {
     let pattern = |text| ToolPattern::parse(text).unwrap();
     let plain = Config::default;
     let cache = CacheSettings::default;
     let rows = [
-        ("records: off", Config { records: Records::Off, ..plain() }),
-        ("records: full", Config { records: Records::Full, ..plain() }),
+        ("records: off", Config { records: RecordLevel::Off, ..plain() }),
+        ("records: full", Config { records: RecordLevel::Full, ..plain() }),
         ("report_savings: true", Config { report_savings: true, ..plain() }),
-        ("learn_output_types: false", Config { output_types: OutputTypes::Declared, ..plain() }),
+        (
+            "learn_output_types: false",
+            Config { output_types: OutputTypeSource::Declared, ..plain() },
+        ),
         (
             "expose_tools: [mcp__a__*]",
             Config { expose_tools: vec![pattern("mcp__a__*")], ..plain() },
         ),
         (
-            "store: {path: state.db, keep_days: 2, max_mb: 3}",
+            "store: {path: state.db, keep_days: 2, max_mb: 3, journal_mb: 4}",
             Config {
                 store: StoreConfig {
                     path: Some("/etc/onecall/state.db".into()),
-                    keep: Duration::from_secs(2 * 86_400),
+                    max_age: Duration::from_secs(2 * 86_400),
                     max_bytes: 3 << 20,
+                    journal_mb: 4,
                 },
                 ..plain()
             },
@@ -526,7 +568,7 @@ fn what_is_remembered_and_reused() {
         (
             "telemetry: {otlp: \"http://${HOST}\"}",
             Config {
-                telemetry: Telemetry { otlp: Some("http://localhost:8080".into()) },
+                telemetry: TelemetryConfig { otlp: Some("http://localhost:8080".into()) },
                 ..plain()
             },
         ),
@@ -535,8 +577,8 @@ fn what_is_remembered_and_reused() {
             Config {
                 generate: GenerateConfig {
                     categories: vec![
-                        (pattern("mcp__a__x"), Category::Query),
-                        (pattern("*"), Category::Other),
+                        (pattern("mcp__a__x"), ToolCategory::Query),
+                        (pattern("*"), ToolCategory::Other),
                     ],
                 },
                 ..plain()

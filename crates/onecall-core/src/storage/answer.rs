@@ -22,9 +22,9 @@ pub struct StoredAnswer {
 
 /// The version of a store at some moment. Between two equal versions nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct StoreVersion {
     /// The connection that reported the version: each connection has its own counter.
-    pub observer: u64,
+    pub connection: u64,
     /// The counter of that connection.
     pub count: i64,
 }
@@ -46,7 +46,7 @@ pub struct AnswerSize {
 
 /// Stores cached answers. Stored data is not trusted: an entry that is malformed or larger than
 /// answers may be is ignored and removed.
-pub trait Answers: Send + Sync {
+pub trait AnswerStore: Send + Sync {
     /// The answer for this key, if there is one that is valid at `now`.
     ///
     /// # Errors
@@ -57,11 +57,11 @@ pub trait Answers: Send + Sync {
     ///
     /// # Errors
     /// If the version cannot be read.
-    fn version(&self) -> Result<Version, StoreError>;
+    fn version(&self) -> Result<StoreVersion, StoreError>;
 
     /// Whether nothing has been written since `version`. The method never blocks: if it cannot find
     /// out at once, it returns `false`.
-    fn is_still(&self, version: Version) -> bool;
+    fn is_unchanged_since(&self, version: StoreVersion) -> bool;
 
     /// Stores an answer and replaces an earlier one. The names are those that
     /// [`forget_answers`](Self::forget_answers) selects by.

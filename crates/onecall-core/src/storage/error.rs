@@ -1,4 +1,4 @@
-//! The errors of a store. They are logged, and never affect a running program.
+//! The errors of a store. Those of records and caches are logged and never affect a running program.
 
 use std::error::Error as StdError;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// An error of a store. It never affects a running program.
+/// An error of a store.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The file or its directory cannot be used.
@@ -18,7 +18,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file was written by a newer onecall; it is left unchanged.
-    #[error("the store '{}' has version {found}, and this onecall supports versions up to {known}", path.display())]
+    #[error("the store '{}' has version {found}, and this onecall supports versions up to {known}; update onecall", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -35,18 +35,29 @@ pub enum StoreError {
     },
     /// The file is damaged or is not a store. It was left where it is.
     #[error("the store '{}' is damaged, or is not a store of onecall", path.display())]
-    Foreign {
+    NotAStore {
         /// The file.
         path: PathBuf,
     },
     /// The file is damaged or is not a store. It was moved aside, and the next call starts with an
     /// empty store.
     #[error("the store '{}' was damaged, or not a store of onecall; it is kept as '{}', and an empty store replaces it", path.display(), aside.display())]
-    Damaged {
+    Replaced {
         /// The file.
         path: PathBuf,
         /// The new path of the file.
         aside: PathBuf,
+    },
+    /// The file is damaged, and runs that have not ended depend on it. It was left where it is.
+    #[error(
+        "the store '{}' is damaged. It holds runs that have not ended and their approvals, so onecall \
+         does not replace it. `onecall approvals list` shows what can still be read. Restore the file \
+         from a backup; or move it, and the files that begin with its name, to another folder: onecall \
+         then starts with an empty store, and these runs are lost", path.display()
+    )]
+    DamagedWithRuns {
+        /// The file.
+        path: PathBuf,
     },
     /// A database operation failed; the store is unchanged.
     #[error("the store '{}': {source}", path.display())]
@@ -82,7 +93,7 @@ impl StoreError {
 
     /// Whether the error has already been reported to the user.
     #[must_use]
-    pub fn is_known(&self) -> bool {
-        matches!(self, Self::Disabled { .. } | Self::Damaged { .. })
+    pub fn was_reported(&self) -> bool {
+        matches!(self, Self::Disabled { .. } | Self::Replaced { .. } | Self::DamagedWithRuns { .. })
     }
 }

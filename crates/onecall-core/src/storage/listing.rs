@@ -22,7 +22,7 @@ pub struct StoredListing {
 
 /// Stores the tool lists of servers. Stored data is not trusted: a list that is larger than the
 /// limit, or has a date in the future, is not returned.
-pub trait Listings: Send + Sync {
+pub trait ToolListStore: Send + Sync {
     /// The last tool list of the server with this key, unless it is dated after `now`.
     ///
     /// # Errors

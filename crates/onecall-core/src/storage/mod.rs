@@ -1,24 +1,43 @@
 //! The storage traits for data that outlives a process: run records, learned result shapes, cached
-//! answers, and the last tool lists of servers. The trait [`Store`] is implemented in another
-//! crate.
+//! answers, the last tool lists of servers, journals and approvals. The traits [`Store`] and
+//! [`DurableStore`] are implemented in another crate.
 //!
-//! A storage error never stops a program: the caller logs the error and continues.
+//! An error of a [`Store`] never stops a program: the caller logs the error and continues. An error
+//! of a [`DurableStore`] means that a journal was not written, so the call that depends on it is not
+//! made.
 
 mod answer;
+mod approval;
 mod error;
+mod journal;
 mod listing;
 mod run;
 mod shape;
 
-pub use self::answer::{AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoredAnswer, Version};
-pub use self::error::StoreError;
-pub use self::listing::{ListingKey, Listings, MAX_LISTING_BYTES, StoredListing};
-pub use self::run::{
-    CallFacts, Found, Retention, RunDetail, RunFilter, RunRecord, RunSummary, Runs,
+pub use self::answer::{
+    AnswerKey, AnswerSize, AnswerStore, MAX_ANSWER_BYTES, StoreVersion, StoredAnswer,
 };
-pub use self::shape::{ShapeKey, Shapes, StoredShape};
+pub use self::approval::{
+    AnswerReceipt, Approvals, Grant, QuestionFilter, QuestionState, StoredQuestion,
+};
+pub use self::error::StoreError;
+pub use self::journal::{
+    DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals, Lease,
+    StoredJournal,
+};
+pub use self::listing::{ListingKey, MAX_LISTING_BYTES, StoredListing, ToolListStore};
+pub use self::run::{
+    Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoredCall,
+};
+pub use self::shape::{ShapeKey, ShapeStore, StoredShape};
 
 /// A store for all persistent data. Its methods block for a short time.
-pub trait Store: Runs + Shapes + Answers + Listings {}
+pub trait Store: RunStore + ShapeStore + AnswerStore + ToolListStore {}
 
-impl<T: Runs + Shapes + Answers + Listings> Store for T {}
+impl<T: RunStore + ShapeStore + AnswerStore + ToolListStore> Store for T {}
+
+/// A store for durable runs and approvals. Its methods block until what they write is on disk, so
+/// they are called from threads that may wait.
+pub trait DurableStore: Journals + Approvals {}
+
+impl<T: Journals + Approvals> DurableStore for T {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::StoreError;
 use crate::text::tokens_of_size;
-use crate::{RunId, TextSizes, Timestamp, Tokens};
+use crate::{RunId, TextSizes, Timestamp, TokenUsage};
 
 /// The approximate size of a run and of a call, not counting their texts.
 const RUN_BYTES: usize = 400;
@@ -25,7 +25,7 @@ pub struct RunRecord {
     /// The text that the program printed, if output is recorded.
     pub output: Option<String>,
     /// The calls of the run, in the order in which they began.
-    pub calls: Vec<CallFacts>,
+    pub calls: Vec<StoredCall>,
 }
 
 impl RunRecord {
@@ -85,7 +85,7 @@ pub struct RunSummary {
     /// nothing.
     pub sizes: Option<TextSizes>,
     /// The counted tokens, if the run was recorded by a version that counted them.
-    pub counted_tokens: Option<Tokens>,
+    pub counted_tokens: Option<TokenUsage>,
     /// How much of the run is recorded.
     pub detail: RunDetail,
 }
@@ -94,7 +94,7 @@ impl RunSummary {
     /// The tokens that the run cost and saved: the counted ones, or else an estimate from the
     /// sizes.
     #[must_use]
-    pub fn tokens(&self) -> Option<Tokens> {
+    pub fn tokens(&self) -> Option<TokenUsage> {
         self.counted_tokens.or_else(|| self.sizes.map(TextSizes::tokens))
     }
 }
@@ -121,7 +121,7 @@ impl RunDetail {
 
 /// The record of one call of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CallFacts {
+pub struct StoredCall {
     /// The tool as the program named it.
     pub name: String,
     /// The server of the tool.
@@ -151,7 +151,7 @@ pub struct CallFacts {
     pub counted_tokens: Option<u64>,
 }
 
-impl CallFacts {
+impl StoredCall {
     /// The tokens that a model would have spent on this call as a direct call: the counted ones, or
     /// else an estimate from the sizes.
     #[must_use]
@@ -180,7 +180,7 @@ pub struct RunFilter {
 
 /// The result of looking up a run by the beginning of its identifier.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum RunLookup {
     /// Exactly one run matches.
     One(Box<RunRecord>),
     /// No run matches.
@@ -193,13 +193,13 @@ pub enum Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Runs that began longer ago than this are removed.
-    pub keep: Duration,
+    pub max_age: Duration,
     /// The oldest runs are removed until the rest takes no more than this.
     pub max_bytes: u64,
 }
 
 /// Stores run records.
-pub trait Runs: Send + Sync {
+pub trait RunStore: Send + Sync {
     /// Stores the record of a run.
     ///
     /// # Errors
@@ -216,17 +216,17 @@ pub trait Runs: Send + Sync {
     ///
     /// # Errors
     /// If the store cannot be read.
-    fn find_run(&self, beginning: &str) -> Result<Found, StoreError>;
+    fn find_run(&self, beginning: &str) -> Result<RunLookup, StoreError>;
 
     /// Passes every call of the runs since `since` to `visit`, run by run, without arguments and
     /// results.
     ///
     /// # Errors
     /// If the store cannot be read.
-    fn each_call(
+    fn for_each_call(
         &self,
         since: Option<Timestamp>,
-        visit: &mut dyn FnMut(&RunId, CallFacts),
+        visit: &mut dyn FnMut(&RunId, StoredCall),
     ) -> Result<(), StoreError>;
 
     /// Removes the runs that exceed `retention`, and returns how many were removed.

@@ -25,7 +25,7 @@ pub struct StoredShape {
 }
 
 /// Stores learned shapes.
-pub trait Shapes: Send + Sync {
+pub trait ShapeStore: Send + Sync {
     /// The learned shape of the answers of a tool.
     ///
     /// # Errors

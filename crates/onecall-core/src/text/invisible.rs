@@ -22,22 +22,22 @@ const KEYCAP: char = '\u{20e3}';
 /// and paragraph separators, annotations, fillers, private and reserved characters. Where a script
 /// needs such a character, it counts as visible: joiners and one selector inside an emoji, joiners
 /// between letters of scripts that use them, and the tags of three flags.
-pub fn marked(text: &str) -> Marked<'_> {
-    Marked { rest: text.chars(), before: Before::Other, flag: 0 }
+pub fn chars_with_visibility(text: &str) -> CharsWithVisibility<'_> {
+    CharsWithVisibility { rest: text.chars(), before: PreviousChar::Other, flag: 0 }
 }
 
-/// The iterator that [`marked`] returns.
+/// The iterator that [`chars_with_visibility`] returns.
 #[derive(Clone, Debug)]
-pub struct Marked<'a> {
+pub struct CharsWithVisibility<'a> {
     rest: Chars<'a>,
-    before: Before,
+    before: PreviousChar,
     /// How many of the next characters belong to a flag.
     flag: usize,
 }
 
 /// The class of the previous character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
+enum PreviousChar {
     Emoji,
     /// An emoji with its variation selector.
     SelectedEmoji,
@@ -47,7 +47,7 @@ enum Before {
     Other,
 }
 
-impl Iterator for Marked<'_> {
+impl Iterator for CharsWithVisibility<'_> {
     type Item = (char, bool);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -64,26 +64,26 @@ impl Iterator for Marked<'_> {
         }
         let is_visible = !is_invisible(character) || self.is_needed(character);
         self.before = match character {
-            '\u{fe0e}' | '\u{fe0f}' if is_visible => Before::SelectedEmoji,
-            '0'..='9' | '#' | '*' => Before::Digit,
-            _ if is_emoji(character) => Before::Emoji,
-            _ if is_joining_letter(character) => Before::JoiningLetter,
-            _ => Before::Other,
+            '\u{fe0e}' | '\u{fe0f}' if is_visible => PreviousChar::SelectedEmoji,
+            '0'..='9' | '#' | '*' => PreviousChar::Digit,
+            _ if is_emoji(character) => PreviousChar::Emoji,
+            _ if is_joining_letter(character) => PreviousChar::JoiningLetter,
+            _ => PreviousChar::Other,
         };
         Some((character, is_visible))
     }
 }
 
-impl Marked<'_> {
+impl CharsWithVisibility<'_> {
     /// Whether an invisible character is part of a valid sequence with its neighbours.
     fn is_needed(&self, character: char) -> bool {
         let next = self.rest.clone().next();
         let follows = |is: fn(char) -> bool| next.is_some_and(is);
         match (character, self.before) {
-            ('\u{fe0e}' | '\u{fe0f}', Before::Emoji) => true,
-            ('\u{fe0f}', Before::Digit) => next == Some(KEYCAP),
-            (JOINER, Before::Emoji | Before::SelectedEmoji) => follows(is_emoji),
-            (JOINER | NON_JOINER, Before::JoiningLetter) => follows(is_joining_letter),
+            ('\u{fe0e}' | '\u{fe0f}', PreviousChar::Emoji) => true,
+            ('\u{fe0f}', PreviousChar::Digit) => next == Some(KEYCAP),
+            (JOINER, PreviousChar::Emoji | PreviousChar::SelectedEmoji) => follows(is_emoji),
+            (JOINER | NON_JOINER, PreviousChar::JoiningLetter) => follows(is_joining_letter),
             _ => false,
         }
     }
@@ -135,7 +135,10 @@ mod tests {
     use super::*;
 
     fn hidden(text: &str) -> Vec<char> {
-        marked(text).filter(|(_, is_visible)| !is_visible).map(|(character, _)| character).collect()
+        chars_with_visibility(text)
+            .filter(|(_, is_visible)| !is_visible)
+            .map(|(character, _)| character)
+            .collect()
     }
 
     #[test]

@@ -6,20 +6,20 @@
 use std::borrow::Cow;
 
 /// The tokens reserved for the note about a cut.
-const NOTE: usize = 24;
+const NOTE_TOKENS: usize = 24;
 
 /// The weight of one token; characters weigh a fraction or a multiple of it.
-const TOKEN: usize = 12;
+const TOKEN_WEIGHT: usize = 12;
 
 /// The weight of a character. Prose has about five letters to a token and JSON three
 /// characters; other scripts have one or two tokens to a character.
 fn weight(character: char) -> usize {
     match character {
-        ' ' | 'a'..='z' => TOKEN / 3,
-        '\0'..='\u{7f}' => TOKEN / 2,
-        '\u{80}'..='\u{7ff}' => TOKEN,
-        '\u{800}'..='\u{ffff}' => TOKEN * 3 / 2,
-        _ => TOKEN * 3,
+        ' ' | 'a'..='z' => TOKEN_WEIGHT / 3,
+        '\0'..='\u{7f}' => TOKEN_WEIGHT / 2,
+        '\u{80}'..='\u{7ff}' => TOKEN_WEIGHT,
+        '\u{800}'..='\u{ffff}' => TOKEN_WEIGHT * 3 / 2,
+        _ => TOKEN_WEIGHT * 3,
     }
 }
 
@@ -35,7 +35,7 @@ pub fn tokens_of_size(bytes: u64) -> u64 {
 /// Estimates the tokens of a text; rather too high than too low.
 #[must_use]
 pub fn tokens(text: &str) -> usize {
-    text.chars().map(weight).sum::<usize>().div_ceil(TOKEN)
+    text.chars().map(weight).sum::<usize>().div_ceil(TOKEN_WEIGHT)
 }
 
 /// Returns a text of at most `max` tokens unchanged. Of a longer text it returns the beginning,
@@ -46,19 +46,23 @@ pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
     if all <= max {
         return Cow::Borrowed(text);
     }
-    let room = max.saturating_sub(NOTE);
+    let room = max.saturating_sub(NOTE_TOKENS);
     let head = text.get(..end_of_head(text, room)).unwrap_or_default().trim_end();
     Cow::Owned(format!("{head} {}", note(all.saturating_sub(tokens(head)), all)))
 }
 
 /// The note in place of the part that was cut.
 fn note(missing: usize, all: usize) -> String {
-    format!("… (cut: about {} of {} tokens)", grouped(missing), grouped(all))
+    format!(
+        "… (cut: about {} of {} tokens)",
+        with_thousands_separators(missing),
+        with_thousands_separators(all)
+    )
 }
 
 /// Formats a number with a comma between thousands: `26,000`.
 #[must_use]
-pub fn grouped(number: usize) -> String {
+pub fn with_thousands_separators(number: usize) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -71,7 +75,7 @@ pub fn grouped(number: usize) -> String {
 }
 
 fn end_of_head(text: &str, tokens: usize) -> usize {
-    let mut left = tokens.saturating_mul(TOKEN);
+    let mut left = tokens.saturating_mul(TOKEN_WEIGHT);
     for (index, character) in text.char_indices() {
         match left.checked_sub(weight(character)) {
             Some(rest) => left = rest,

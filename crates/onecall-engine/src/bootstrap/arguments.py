@@ -18,7 +18,7 @@ from io import StringIO
 from itertools import islice
 
 import _onecall as wire
-from _onecall_schema import Forms
+from _onecall_schema import SchemaForms
 
 # Copies, because a program may redefine the built-in ones.
 getattr, issubclass, len, type = getattr, issubclass, len, type
@@ -42,7 +42,7 @@ METHODS = ("__json__", "tolist", "to_dict", "as_dict", "dict", "_asdict")
 BASE64 = {"base64", "byte", "base64url"}
 
 
-def text_of(arguments, schema):
+def arguments_to_json(arguments, schema):
     """The arguments as JSON. `schema` is a function that returns the input schema of their tool; it
     is called only if the schema decides between two forms of a value."""
     writer = Writer(schema)
@@ -53,7 +53,7 @@ def text_of(arguments, schema):
     return writer.out.getvalue()
 
 
-def place(path):
+def describe_path(path):
     """The path to a value for an error message: `argument 'rows[3].price'`."""
     text = ""
     for step in path:
@@ -71,12 +71,12 @@ class Writer:
         self.out = StringIO()
         self.length = 0
         self.path = []
-        self.forms = Forms(schema)
+        self.forms = SchemaForms(schema)
 
     def write(self, text):
         self.length += len(text)
         if self.length > MAX_TEXT:
-            raise ValueError(f"{place(self.path[:1])} is too large: over {MAX_TEXT} characters")
+            raise ValueError(f"{describe_path(self.path[:1])} is too large: over {MAX_TEXT} characters")
         self.out.write(text)
 
     def value(self, value, depth):
@@ -129,7 +129,7 @@ class Writer:
         if issubclass(kind, (datetime.date, datetime.time)):
             text = value.isoformat()
             if text == "NaT":
-                raise ValueError(f"{place(self.path)} is NaT, which is no time")
+                raise ValueError(f"{describe_path(self.path)} is NaT, which is not a time")
             return text
         if issubclass(kind, (uuid.UUID, UserString)) or kind.__module__ == "ipaddress":
             return str(value)
@@ -169,14 +169,14 @@ class Writer:
         except RecursionError:
             raise
         except Exception as error:
-            BaseException.add_note(error, f"while {place(self.path)} was written as JSON")
+            BaseException.add_note(error, f"while {describe_path(self.path)} was written as JSON")
             raise
 
     def listed(self, value, kind):
         items = self.result_of(lambda: list(islice(value, MAX_ITEMS + 1)))
         if len(items) > MAX_ITEMS:
             raise ValueError(
-                f"{place(self.path)} is {kind.__name__} of more than {MAX_ITEMS} items; "
+                f"{describe_path(self.path)} is {kind.__name__} of more than {MAX_ITEMS} items; "
                 "pass a list of those that matter"
             )
         return items
@@ -184,20 +184,20 @@ class Writer:
     def string(self, text):
         if not_unicode(text):
             raise ValueError(
-                f"{place(self.path)} has a lone surrogate, which is not a Unicode character"
+                f"{describe_path(self.path)} has a lone surrogate, which is not a Unicode character"
             )
         self.write(wire.to_json(text))
 
     def number(self, number):
         if not math.isfinite(number):
             shown = "NaN" if math.isnan(number) else number
-            raise ValueError(f"{place(self.path)} is {shown}, which JSON has no number for")
+            raise ValueError(f"{describe_path(self.path)} is {shown}, which JSON cannot represent")
         self.write(repr(number))
 
     def decimal(self, value):
         if not value.is_finite():
             shown = "NaN" if value.is_nan() else value
-            raise ValueError(f"{place(self.path)} is {shown}, which JSON has no number for")
+            raise ValueError(f"{describe_path(self.path)} is {shown}, which JSON cannot represent")
         text = decimal.Decimal.__str__(value)
         if not self.wants("number", "string"):
             self.string(text)
@@ -217,7 +217,7 @@ class Writer:
                 self.string(value.decode())
             except UnicodeDecodeError:
                 raise ValueError(
-                    f"{place(self.path)} is bytes that are not UTF-8 text; "
+                    f"{describe_path(self.path)} is bytes that are not UTF-8 text; "
                     "if the tool takes base64, pass base64.b64encode(data).decode()"
                 ) from None
 
@@ -237,7 +237,7 @@ class Writer:
         for key, item in entries.items():
             name = self.key(key)
             if name in written:
-                raise ValueError(f"{place(self.path)} has the key {name!r} twice")
+                raise ValueError(f"{describe_path(self.path)} has the key {name!r} twice")
             if written:
                 self.write(",")
             written.add(name)
@@ -267,7 +267,7 @@ class Writer:
         text = self.text(key, kind)
         if text is None:
             shown = key if issubclass(kind, (float, decimal.Decimal)) else f"of type {kind.__name__}"
-            raise TypeError(f"{place(self.path)} has a key {shown}; keys must be str")
+            raise TypeError(f"{describe_path(self.path)} has a key {shown}; keys must be str")
         return text
 
     def wants(self, kind, usual):
@@ -276,10 +276,10 @@ class Writer:
         return kind in kinds and usual not in kinds
 
     def too_deep(self):
-        return ValueError(f"{place(self.path[:1])} is nested too deeply or contains itself")
+        return ValueError(f"{describe_path(self.path[:1])} is nested too deeply or contains itself")
 
     def refuse(self, what, advice="pass str, int, float, bool, None, list or dict"):
-        return TypeError(f"{place(self.path)} is {what}, which JSON cannot carry; {advice}")
+        return TypeError(f"{describe_path(self.path)} is {what}, which JSON cannot carry; {advice}")
 
 
 def not_unicode(text):

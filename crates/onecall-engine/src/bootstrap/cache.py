@@ -4,7 +4,7 @@ from _onecall_tools import ToolError, ask
 
 
 class Count(int):
-    """A number that may be awaited, by those who take every call for asynchronous."""
+    """A number that may also be awaited, for programs that await every call."""
 
     def __await__(self):
         return int(self)
@@ -12,7 +12,7 @@ class Count(int):
 
 
 class Stats(dict):
-    """The same for a dict."""
+    """A dict that may also be awaited, for programs that await every call."""
 
     def __await__(self):
         return dict(self)
@@ -25,13 +25,13 @@ class Cache:
     def fresh(self, tool, /, *args, **kwargs):
         """Calls a tool that is to answer anew: `await cache.fresh(mcp__sales__orders, region="EU")`.
         Its answer takes the place of the one that is kept."""
-        twin = getattr(tool, "_onecall_fresh", None)
-        if twin is None:
+        fresh_tool = getattr(tool, "_onecall_fresh", None)
+        if fresh_tool is None:
             raise TypeError(
                 "cache.fresh() takes a tool and then its arguments: "
                 "await cache.fresh(mcp__server__tool, name=value)"
             )
-        return twin()(*args, **kwargs)
+        return fresh_tool()(*args, **kwargs)
 
     def clear(self, pattern="*"):
         """Forgets the answers of the tools whose names fit; returns how many those were."""

@@ -93,7 +93,7 @@ def _kind(error, frame):
     if _starts_process(frame):
         return PROCESSES if error.errno in _REFUSALS else None
     if error.errno in _NO_SUCH_FILE and isinstance(error.filename, (str, bytes)):
-        return None if _is_seen(os.fsdecode(error.filename)) else FILES
+        return None if _is_in_own_folder(os.fsdecode(error.filename)) else FILES
     return None
 
 
@@ -113,12 +113,12 @@ def _starts_process(frame):
     return _STARTS_A_PROCESS.search(frame.line) is not None
 
 
-def _is_seen(path):
+def _is_in_own_folder(path):
     """Whether the path is in a folder that the program has, so that only the file itself is
     missing."""
     try:
         folder = os.path.dirname(os.path.abspath(path))
-        places = [place for place in (os.getcwd(), "/tmp", "/tools") if place != "/"]
-        return any(f"{folder}/".startswith(f"{place}/") for place in places)
+        roots = [root for root in (os.getcwd(), "/tmp", "/tools") if root != "/"]
+        return any(f"{folder}/".startswith(f"{root}/") for root in roots)
     except OSError:
         return False

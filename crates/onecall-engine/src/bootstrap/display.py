@@ -18,13 +18,13 @@ SIGNATURES = [
     (b"GIF89a", "image/gif"),
 ]
 
-_shown = 0
+_displayed_bytes = 0
 
 
 def begin():
     """Resets the limit for the next program of this process."""
-    global _shown
-    _shown = 0
+    global _displayed_bytes
+    _displayed_bytes = 0
 
 
 def display(*values):
@@ -82,8 +82,8 @@ def _format_of(data):
 
 
 def _show(kind, data, mime_type):
-    global _shown
-    if _shown + len(data) * 3 // 4 > MAX_BYTES:
+    global _displayed_bytes
+    if _displayed_bytes + len(data) * 3 // 4 > MAX_BYTES:
         raise ValueError(f"a program can display {MAX_BYTES >> 20} MiB in all; make the image smaller")
     wire.show(wire.to_json({"type": kind, "data": data, "mimeType": mime_type}))
-    _shown += len(data) * 3 // 4
+    _displayed_bytes += len(data) * 3 // 4

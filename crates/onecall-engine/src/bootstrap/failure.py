@@ -12,9 +12,9 @@ import _onecall_tools
 from _onecall_tools import PROGRAM
 
 # The file names of the bootstrap begin with this; its frames are not shown to authors.
-OURS = "<onecall>"
+BOOTSTRAP_PREFIX = "<onecall>"
 
-_OF_CODECS = re.compile("(?:en|de)coding with '.*' codec failed")
+_CODEC_NOTE = re.compile("(?:en|de)coding with '.*' codec failed")
 
 # Characters of a failure's text that are sent; the gateway shows no more.
 MAX_FAILURE = 4 * 1024 * 1024
@@ -61,7 +61,7 @@ def _message(error):
         return ""
 
 
-def told(failure):
+def encode_failure(failure):
     """The summary as JSON, and the text."""
     if failure is None:
         return "", None
@@ -96,7 +96,7 @@ def _is_own(file):
     """Whether a file belongs to the program: its source, code that it created, a module in its
     folder."""
     if file.startswith("<"):
-        return not file.startswith((OURS, "<frozen"))
+        return not file.startswith((BOOTSTRAP_PREFIX, "<frozen"))
     try:
         folder = os.getcwd()
     except OSError:
@@ -111,8 +111,8 @@ def _shorten(error, seen):
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
-    _leave_own_frames(error)
-    _leave_own_notes(error)
+    _keep_own_frames(error)
+    _remove_codec_notes(error)
     earlier = _first_of_library(_earlier(error), seen)
     if error.__cause__ is not None:
         error.__cause__ = earlier
@@ -155,8 +155,8 @@ def _has_own_frame(error):
     return any(_is_own(file) for _, file in _entries(error))
 
 
-def _leave_own_frames(error):
-    entries = [(entry, file) for entry, file in _entries(error) if not file.startswith(OURS)]
+def _keep_own_frames(error):
+    entries = [(entry, file) for entry, file in _entries(error) if not file.startswith(BOOTSTRAP_PREFIX)]
     # The frames before the program belong to the bootstrap.
     reached = [file.startswith(PROGRAM[:-1]) for _, file in entries]
     entries = entries[reached.index(True) :] if True in reached else entries
@@ -167,11 +167,11 @@ def _leave_own_frames(error):
     error.__traceback__ = shown
 
 
-def _leave_own_notes(error):
+def _remove_codec_notes(error):
     """Removes notes that the embedded Python adds to every encoding or decoding error, and CPython
     only for codecs that are rarely used."""
     if isinstance(error, UnicodeError) and hasattr(error, "__notes__"):
-        error.__notes__ = [note for note in error.__notes__ if not _OF_CODECS.fullmatch(note)]
+        error.__notes__ = [note for note in error.__notes__ if not _CODEC_NOTE.fullmatch(note)]
 
 
 def with_forgotten_calls(failure, source):

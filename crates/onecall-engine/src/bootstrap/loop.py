@@ -8,6 +8,7 @@ delivers the answers of the others, which wait for that or for their turn to rea
 import asyncio
 import threading
 from asyncio import base_events, events
+from time import monotonic
 
 import _onecall as wire
 
@@ -15,10 +16,10 @@ import _onecall as wire
 _reading = threading.Lock()
 
 # How many threads need exclusive use of the socket; no thread starts to read while there are any.
-_claims = 0
+_exclusive_requests = 0
 
 # Events of loops that wait for another thread to read.
-_turns = set()
+_waiting_events = set()
 
 # Pending calls by id, with the future that waits for the answer, or `None` if there is none yet.
 _pending = {}
@@ -27,16 +28,23 @@ _pending = {}
 _unclaimed = {}
 
 # Protects the two above in interpreters whose threads run in parallel.
-_ledger = threading.Lock()
+_answers_lock = threading.Lock()
+
+# Calls that wait for a person, by id. A call that has been answered may still be here.
+_held = set()
+
+# Read answers and cancel calls; a journalled run replaces them.
+_wait = wire.wait
+_cancel = wire.cancel
 
 
-def expect(call_id):
+def register_call(call_id):
     """Registers a call. This must happen before the call is sent: another thread may read the
     answer."""
     _pending[call_id] = None
 
 
-def forget(call_id):
+def unregister_call(call_id):
     """Removes a registered call that was not sent."""
     _pending.pop(call_id, None)
 
@@ -51,34 +59,37 @@ def resolve(name):
             _deliver(answer)
         return meaning
 
-    return alone(ask)
+    return with_exclusive_socket(ask)
 
 
-def alone(read):
+def with_exclusive_socket(read):
     """Calls `read` while no other thread reads the socket."""
-    global _claims
-    with _ledger:
-        _claims += 1
+    global _exclusive_requests
+    with _answers_lock:
+        _exclusive_requests += 1
     try:
         if _reading.locked():
             wire.wake()
         with _reading:
             return read()
     finally:
-        with _ledger:
-            _claims -= 1
-        _next_turn()
+        with _answers_lock:
+            _exclusive_requests -= 1
+        _wake_waiting()
 
 
-def _next_turn():
-    for turn in list(_turns):
-        turn.set()
+def _wake_waiting():
+    for wakeup in list(_waiting_events):
+        wakeup.set()
 
 
 def _deliver(answer):
-    """Delivers an answer to the future that waits for it."""
-    with _ledger:
+    """Delivers an answer to the future that waits for it, or notes that a call waits for a person or
+    no longer does."""
+    with _answers_lock:
         if answer[0] not in _pending:
+            if answer[0] < 0:
+                (_held.add if answer[1] else _held.discard)(-answer[0])
             return
         future = _pending.pop(answer[0])
         if future is None:
@@ -99,17 +110,18 @@ def _settle(future, answer):
 def _read(timeout, wanted=None):
     """Reads and delivers answers. Returns `False` if another thread reads; otherwise the answer to
     the call `wanted`, or `True`."""
-    if _claims or not _reading.acquire(blocking=False):
+    if _exclusive_requests or not _reading.acquire(blocking=False):
         return False
-    if _claims:
-        # A claim was made between the check and the lock. Its thread saw no reader and will wake
+    if _exclusive_requests:
+        # Such a request was made between the check and the lock. Its thread saw no reader and will wake
         # none.
         _reading.release()
         return False
     try:
         mine = _unclaimed.pop(wanted, None) if _unclaimed else None
         if mine is None:
-            for answer in wire.wait(timeout):
+            stands_still = _held and timeout != 0 and _waits_for_person()
+            for answer in _wait_for_person() if stands_still else _wait(timeout):
                 if answer[0] == wanted:
                     mine = answer
                 else:
@@ -117,45 +129,73 @@ def _read(timeout, wanted=None):
         return mine or True
     finally:
         _reading.release()
-        if _turns:
-            _next_turn()
+        if _waiting_events:
+            _wake_waiting()
 
 
-def _await_turn(turn, timeout, wanted=None):
+def _waits_for_person():
+    """Whether all pending calls wait for a person. Until one no longer does, timers stand still."""
+    return bool(_pending) and _pending.keys() <= _held
+
+
+def _wait_for_person():
+    """Waits for answers without a timeout. The clock of this thread's loop stands still meanwhile."""
+    loop = events._get_running_loop()
+    begun = monotonic()
+    try:
+        return _wait(None)
+    finally:
+        if isinstance(loop, BaseLoop):
+            loop.held_seconds += monotonic() - begun
+
+
+def _wait_for_reader(wakeup, timeout, wanted=None):
     """Waits while another thread reads; that thread delivers answers and then passes on its
     turn."""
-    _turns.add(turn)
+    _waiting_events.add(wakeup)
     # The other thread may have finished before it could see this one waiting.
     if wanted not in _unclaimed and not _read(0):
-        turn.wait(timeout)
-    _turns.discard(turn)
-    turn.clear()
+        if _held and timeout is not None and _waits_for_person():
+            _sleep_for_person(wakeup)
+        else:
+            wakeup.wait(timeout)
+    _waiting_events.discard(wakeup)
+    wakeup.clear()
+
+
+def _sleep_for_person(wakeup):
+    """Waits for another thread to read, while the clock of this thread's loop stands still."""
+    loop = events._get_running_loop()
+    begun = monotonic()
+    wakeup.wait()
+    if isinstance(loop, BaseLoop):
+        loop.held_seconds += monotonic() - begun
 
 
 def wait_for(call_id):
     """Blocks until the answer to a call arrives, without running the loop."""
-    turn = threading.Event()
+    wakeup = threading.Event()
     try:
         while True:
             answer = _read(None, call_id)
             if answer is False:
-                _await_turn(turn, None, call_id)
+                _wait_for_reader(wakeup, None, call_id)
                 answer = _unclaimed.pop(call_id, True)
             if answer is not True:
                 return answer
     finally:
-        forget(call_id)
+        unregister_call(call_id)
 
 
-class Answers:
+class AnswerSelector:
     """Takes the place of a selector in asyncio."""
 
     def __init__(self):
-        self.turn = threading.Event()
+        self.wakeup = threading.Event()
 
     def select(self, timeout):
         if not _read(timeout) and timeout != 0:
-            _await_turn(self.turn, timeout)
+            _wait_for_reader(self.wakeup, timeout)
         return ()
 
     def close(self):
@@ -176,13 +216,18 @@ _NOTHING = _Nothing()
 class Loop(base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
-        self._selector = Answers()
+        self._selector = AnswerSelector()
+        # For how long the clock of this loop has stood still.
+        self.held_seconds = 0.0
+
+    def time(self):
+        return monotonic() - self.held_seconds
 
     def _process_events(self, _events):
         pass
 
     def _write_to_self(self):
-        self._selector.turn.set()
+        self._selector.wakeup.set()
         wire.wake()
 
     def run_until_complete(self, future):
@@ -216,12 +261,12 @@ class Loop(base_events.BaseEventLoop):
         answer = _read(timeout, call_id)
         if answer is False or answer is True:
             return None
-        forget(call_id)
+        unregister_call(call_id)
         return answer
 
     async def answer(self, call_id):
         """Waits for an answer that has not arrived yet."""
-        with _ledger:
+        with _answers_lock:
             answer = _unclaimed.pop(call_id, None)
             if answer is not None:
                 return answer
@@ -230,10 +275,16 @@ class Loop(base_events.BaseEventLoop):
             return await future
         finally:
             if _pending.pop(call_id, None) is not None:
-                wire.cancel(call_id)
+                _cancel(call_id)
 
 
-def install():
+# The loop without a journal, from which others are derived.
+BaseLoop = Loop
+
+
+def install(loop=Loop):
     """Makes this the event loop of `asyncio.run` and similar functions."""
-    events.new_event_loop = Loop
-    asyncio.new_event_loop = Loop
+    global Loop
+    Loop = loop
+    events.new_event_loop = loop
+    asyncio.new_event_loop = loop

@@ -24,7 +24,7 @@ def gethostname():
     return NAME
 
 
-def forget_number():
+def update_thread_id():
     """Updates the thread id of the main thread: inside the sandbox the kernel reports another one
     than at the time of the fork."""
     threading.main_thread()._set_native_id()

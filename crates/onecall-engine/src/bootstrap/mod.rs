@@ -23,7 +23,7 @@ macro_rules! module {
 }
 
 /// The modules, each after those it imports. The last one is the main loop of the zygote.
-pub(crate) const MODULES: [Module; 22] = [
+pub(crate) const MODULES: [Module; 27] = [
     module!("machine"),
     module!("warm"),
     module!("semaphores"),
@@ -36,6 +36,11 @@ pub(crate) const MODULES: [Module; 22] = [
     module!("tools"),
     module!("cache"),
     module!("plan"),
+    module!("observations"),
+    module!("clocks"),
+    module!("randomness"),
+    module!("workspace_writes"),
+    module!("journal"),
     module!("scratch"),
     module!("returns"),
     module!("variables"),

@@ -8,10 +8,11 @@ import sys
 from asyncio import events
 
 import _onecall as wire
-from _onecall_arguments import text_of
+import _onecall_tools
+from _onecall_arguments import arguments_to_json
 from _onecall_content import content_of, with_content
-from _onecall_loop import expect, forget
-from _onecall_tools import ToolError, ask, next_id, reason
+from _onecall_loop import register_call, unregister_call
+from _onecall_tools import ToolError, ask, failure_message, next_id
 
 
 class PlanError(Exception):
@@ -21,7 +22,7 @@ class PlanError(Exception):
 PlanError.__module__ = "builtins"
 
 
-class Names(dict):
+class TransformNames(dict):
     """The names that transforms can use: builtins and the standard library, but no tools."""
 
     def __missing__(self, name):
@@ -30,14 +31,14 @@ class Names(dict):
         return importlib.import_module(name)
 
 
-scope = {"__builtins__": Names(vars(builtins)), "__name__": "definitions"}
+scope = {"__builtins__": TransformNames(vars(builtins)), "__name__": "definitions"}
 
 
-def said(error):
+def describe_error(error):
     return f"{type(error).__name__}: {error}"
 
 
-def failed(part, message, kind=PlanError):
+def plan_error(part, message, kind=PlanError):
     """The error for a part of the plan, as the gateway identifies it: `definitions`, or a transform
     or a node by its number."""
     error = kind(message)
@@ -49,7 +50,7 @@ def define(source):
     try:
         exec(compile(source, "<definitions>", "exec"), scope)
     except BaseException as error:
-        raise failed("definitions", f"failed: {said(error)}") from None
+        raise plan_error("definitions", f"failed: {describe_error(error)}") from None
 
 
 def transform(number, source):
@@ -58,9 +59,9 @@ def transform(number, source):
     try:
         function = eval(compile(source.strip(), "<transform>", "eval"), scope)
     except BaseException as error:
-        raise failed(part, f"is not valid: {said(error)}") from None
+        raise plan_error(part, f"is not valid: {describe_error(error)}") from None
     if not callable(function):
-        raise failed(part, "is not a function")
+        raise plan_error(part, "is not a function")
 
     def apply(value):
         try:
@@ -69,7 +70,7 @@ def transform(number, source):
                 raise TypeError("a transform cannot be asynchronous")
             return result
         except BaseException as error:
-            raise failed(part, f"failed: {said(error)}") from None
+            raise plan_error(part, f"failed: {describe_error(error)}") from None
 
     return apply
 
@@ -90,19 +91,24 @@ def copied(value):
 async def call(node, name, /, **arguments):
     """Runs one node of the plan, which calls the tool `name`."""
     part, key = {"node": node}, next_id()
-    expect(key)
+    register_call(key)
+    journal = _onecall_tools.journal
     try:
+        if journal:
+            journal.before_call(None)
         if not wire.call_node(key, node, arguments):
-            text = text_of(arguments, lambda: ask("node_schema", node=node))
+            text = arguments_to_json(arguments, lambda: ask("node_schema", node=node))
+            if journal:
+                journal.before_call(None)
             wire.call_node_with_text(key, node, text)
     except Exception as error:
-        forget(key)
-        raise failed(part, said(error)) from None
+        unregister_call(key)
+        raise plan_error(part, describe_error(error)) from None
     loop = events.get_running_loop()
     _, succeeded, value = loop.answer_now(key) or await loop.answer(key)
     if succeeded:
         return value
-    raise failed(part, reason(name, succeeded, value), ToolError)
+    raise plan_error(part, failure_message(name, succeeded, value), ToolError)
 
 
 started = {}

@@ -16,6 +16,7 @@ import types
 import _onecall as wire
 import _onecall_cache
 import _onecall_display
+import _onecall_journal
 import _onecall_loop
 import _onecall_loop_use
 import _onecall_nonlocals
@@ -24,23 +25,26 @@ import _onecall_result
 import _onecall_returns
 import _onecall_tools
 import _onecall_variables
-from _onecall_failure import Failure, told, with_forgotten_calls
+from _onecall_failure import Failure, encode_failure, with_forgotten_calls
 from _onecall_tools import PROGRAM
 
 
-def run(source, condition, argv, stays, wants_value):
+def run(source, condition, argv, journal, is_session, wants_value):
     """Runs a program to its end, including threads and exit handlers, if `condition` is met.
-    Returns the outcome to report. If it `stays`, its variables are kept for the next program."""
+    `journal` has the seed and the observations of a journalled run. Returns the outcome to report.
+    In a session, its variables are kept for the next program."""
     _onecall_display.begin()
     value = Value() if wants_value else None
-    failure = rehearse(source, condition, argv, value, stays)
-    last_steps = [_join_threads] if stays else [threading._shutdown, atexit._run_exitfuncs]
+    failure = run_source(source, condition, argv, value, is_session, journal)
+    last_steps = [_join_threads] if is_session else [threading._shutdown, atexit._run_exitfuncs]
     for last_step in last_steps:
         try:
             last_step()
         except BaseException as error:
             failure = failure or Failure.of(error)
-    return (value.text() if value and not failure else "", *told(failure))
+    if journal:
+        _onecall_journal.end(is_session)
+    return (value.text() if value and not failure else "", *encode_failure(failure))
 
 
 def _join_threads():
@@ -50,26 +54,29 @@ def _join_threads():
 
 
 # The number of programs that have run in this process.
-_ran = 0
+_program_number = 0
 
 
-def rehearse(source, condition="", argv="", value=None, stays=False):
+def run_source(source, condition="", argv="", value=None, is_session=False, journal=b""):
     """Runs a program so that the process can run another one. Returns its failure."""
-    global _ran
+    global _program_number
     sys.stdin = sys.__stdin__ = io.StringIO("")
     sys.stdout = sys.__stdout__ = _onecall_output.TextOutput(to_stderr=False)
     sys.stderr = sys.__stderr__ = _onecall_output.TextOutput(to_stderr=True)
     sys.argv = argv.split("\0") if argv else [PROGRAM]
     sys.executable = sys.orig_argv = None
-    _ran = _ran + 1 if stays else 0
+    _program_number = _program_number + 1 if is_session else 0
     # Each program of a session has its own file name, so that tracebacks find the right lines.
-    file = PROGRAM if _ran <= 1 else f"{PROGRAM[:-1]} {_ran}>"
+    file = PROGRAM if _program_number <= 1 else f"{PROGRAM[:-1]} {_program_number}>"
     # The last line needs a line break, or older versions misplace the marks in tracebacks.
     lines = [line + "\n" for line in source.splitlines()]
     linecache.cache[file] = (len(source), None, lines, file)
     failure = None
     try:
-        _execute(source, file, condition, value)
+        code, module = _prepare(source, file, condition, value)
+        if journal or is_session:
+            _onecall_journal.begin(journal, source, is_session)
+        _execute(code, module, value)
     except MemoryError as error:
         # Frees memory first, or there would be none for the report.
         traceback.clear_frames(error.__traceback__)
@@ -83,11 +90,11 @@ def rehearse(source, condition="", argv="", value=None, stays=False):
 
 def _module():
     """The module that holds the program's variables."""
-    if _ran > 1:
+    if _program_number > 1:
         return sys.modules["__main__"]
     module = types.ModuleType("__main__")
     module.__file__ = PROGRAM
-    module.__builtins__ = _onecall_tools.names()
+    module.__builtins__ = _onecall_tools.program_builtins()
     module.__builtins__["display"] = _onecall_display.display
     module.__builtins__["cache"] = _onecall_cache.cache
     module.__builtins__["globals"] = _onecall_variables.variables
@@ -95,11 +102,16 @@ def _module():
     return module
 
 
-def _execute(source, file, condition, value):
+def _prepare(source, file, condition, value):
+    """The compiled program and the module that it runs in."""
     module = _module()
     code = _compiled(source, file, module.__dict__, value)
     if condition:
         _stop_without_modules(code, condition)
+    return code, module
+
+
+def _execute(code, module, value):
     # This must not be in a `try` with `finally`: without memory, CPython 3.11 cannot enter the
     # `finally` and tries forever.
     if code.co_flags & inspect.CO_COROUTINE:
@@ -115,7 +127,7 @@ def _execute(source, file, condition, value):
 def _compiled(source, file, namespace, value):
     try:
         return compile(
-            value.kept_by(source, file) if value else source,
+            value.with_kept_value(source, file) if value else source,
             file,
             "exec",
             flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
@@ -150,7 +162,7 @@ class Value:
         self.value = None
         self.assigns_result = False
 
-    def kept_by(self, source, file):
+    def with_kept_value(self, source, file):
         """The program, with its last expression changed into an assignment."""
         tree = compile(source, file, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
         if tree.body and isinstance(tree.body[-1], ast.Expr):
@@ -179,9 +191,9 @@ def _stop_without_modules(code, condition):
     is if it uses a module, or a name in one, that does not exist here; otherwise, if none of the
     listed modules exists."""
     wanted = wire.imports(code) if condition == "*" else condition.split("\n")
-    absent = [name for name in wanted if not _is_there(name)]
+    absent = [name for name in wanted if not _is_available(name)]
     if absent and (condition == "*" or len(absent) == len(wanted)):
-        wire.lacks("\n".join(absent))
+        wire.report_missing_modules("\n".join(absent))
         os._exit(0)
 
 
@@ -197,12 +209,12 @@ NATIVE_PART = {
 }
 
 
-def _is_there(module):
+def _is_available(module):
     if not module or module in sys.modules:
         return True
     try:
         if "." in module:
-            return _is_within(*module.rsplit(".", 1))
+            return _has_name(*module.rsplit(".", 1))
         if native := NATIVE_PART.get(module):
             importlib.import_module(native)
             return True
@@ -211,7 +223,7 @@ def _is_there(module):
         return False
 
 
-def _is_within(module, name):
+def _has_name(module, name):
     """Whether a module of the standard library has a name, or a submodule that can be imported."""
     below = f"{module}.{name}"
     try:

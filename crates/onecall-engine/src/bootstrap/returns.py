@@ -15,7 +15,7 @@ REFUSED = "'return' outside function"
 
 # Names that no program can write: the module of a star import, and the function that imports it.
 _MODULE = "<module of a star import>"
-_SPREAD = "<spread a star import>"
+_IMPORT_STAR = "<spread a star import>"
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -33,7 +33,7 @@ def compiled(source, file, namespace):
     _name_documentation(body)
     scope = _Scope(file)
     scope.visit_all(body)
-    lowering = _Lowering(any(_is_of_text(feature) for feature in features))
+    lowering = _Lowering(any(_makes_annotations_text(feature) for feature in features))
     body = [part for statement in body for part in lowering.statements(statement)]
     if body and isinstance(body[-1], ast.Expr):
         body[-1] = ast.copy_location(ast.Return(body[-1].value), body[-1])
@@ -44,7 +44,7 @@ def compiled(source, file, namespace):
     ast.fix_missing_locations(tree)
     module = compile(tree, file, "exec", dont_inherit=True)
     (code,) = [constant for constant in module.co_consts if isinstance(constant, type(module))]
-    namespace["__builtins__"][_SPREAD] = _spread
+    namespace["__builtins__"][_IMPORT_STAR] = _import_star
     if lowering.annotates:
         namespace.setdefault("__annotations__", {})
     return code.replace(co_flags=code.co_flags & ~(inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS))
@@ -61,7 +61,7 @@ def _is_future(statement):
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _is_of_text(feature):
+def _makes_annotations_text(feature):
     """Whether annotations are turned into strings."""
     return any(alias.name == "annotations" for alias in feature.names)
 
@@ -74,7 +74,7 @@ def _name_documentation(body):
             body[0] = ast.copy_location(ast.Assign([target], first.value), first)
 
 
-def _spread(name, level):
+def _import_star(name, level):
     """Executes `from name import *` in the namespace of the program."""
     namespace = sys._getframe(1).f_globals
     namespace.pop(_MODULE, None)
@@ -127,32 +127,32 @@ class _Scope(ast.NodeVisitor):
         self.visit_all(keyword.value for keyword in node.keywords)
 
     def visit_ExceptHandler(self, node):
-        self._bind_and_go_on(node, node.name)
+        self._bind_and_visit(node, node.name)
 
     def visit_MatchAs(self, node):
-        self._bind_and_go_on(node, node.name)
+        self._bind_and_visit(node, node.name)
 
     def visit_MatchStar(self, node):
-        self._bind_and_go_on(node, node.name)
+        self._bind_and_visit(node, node.name)
 
     def visit_MatchMapping(self, node):
-        self._bind_and_go_on(node, node.rest)
+        self._bind_and_visit(node, node.rest)
 
     def visit_TypeAlias(self, node):
         self.names.add(node.name.id)
 
     def visit_Await(self, node):
-        self._await_and_go_on(node)
+        self._note_await_and_visit(node)
 
     def visit_AsyncFor(self, node):
-        self._await_and_go_on(node)
+        self._note_await_and_visit(node)
 
     def visit_AsyncWith(self, node):
-        self._await_and_go_on(node)
+        self._note_await_and_visit(node)
 
     def visit_Yield(self, node):
-        place = self.file, node.lineno, node.col_offset + 1, None
-        raise SyntaxError("'yield' outside function", place)
+        position = self.file, node.lineno, node.col_offset + 1, None
+        raise SyntaxError("'yield' outside function", position)
 
     visit_YieldFrom = visit_Yield
 
@@ -179,12 +179,12 @@ class _Scope(ast.NodeVisitor):
             # A generator expression awaits only when it is iterated.
             self.awaits = awaits
 
-    def _bind_and_go_on(self, node, name):
+    def _bind_and_visit(self, node, name):
         if name is not None:
             self.names.add(name)
         super().generic_visit(node)
 
-    def _await_and_go_on(self, node):
+    def _note_await_and_visit(self, node):
         self.awaits = True
         super().generic_visit(node)
 
@@ -211,12 +211,12 @@ class _Lowering(ast.NodeTransformer):
             return node
         self.names.add(_MODULE)
         arguments = [ast.Constant(node.module or ""), ast.Constant(node.level)]
-        spread = ast.Expr(ast.Call(ast.Name(_SPREAD, ast.Load()), arguments, []))
+        spread = ast.Expr(ast.Call(ast.Name(_IMPORT_STAR, ast.Load()), arguments, []))
         parts = [spread]
         if not node.level:
             # The check of the program's imports finds the module by this import.
             parts.insert(0, ast.Import([ast.alias(node.module, _MODULE)]))
-        return [_placed(part, node) for part in parts]
+        return [_at_position_of(part, node) for part in parts]
 
     def visit_AnnAssign(self, node):
         if not isinstance(node.target, ast.Name):
@@ -232,7 +232,7 @@ class _Lowering(ast.NodeTransformer):
             annotations = ast.Name("__annotations__", ast.Load())
             entry = ast.Subscript(annotations, ast.Constant(node.target.id), ast.Store())
             parts.append(ast.Assign([entry], annotation))
-        return [_placed(part, node) for part in parts or [ast.Pass()]]
+        return [_at_position_of(part, node) for part in parts or [ast.Pass()]]
 
     def _leave(self, node):
         return node
@@ -241,7 +241,7 @@ class _Lowering(ast.NodeTransformer):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
 
 
-def _placed(part, node):
+def _at_position_of(part, node):
     """Gives `part` the position of `node`; nodes inside that have a position keep it."""
     for inner in ast.walk(part):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):

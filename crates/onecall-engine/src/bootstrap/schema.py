@@ -8,7 +8,7 @@ ANY = {"array", "boolean", "integer", "null", "number", "object", "string"}
 COMBINED = ("anyOf", "oneOf", "allOf")
 
 
-class Forms:
+class SchemaForms:
     """The parts of a schema that apply to the values of one call."""
 
     def __init__(self, schema):

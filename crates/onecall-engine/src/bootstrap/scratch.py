@@ -16,7 +16,7 @@ def begin(size):
     """Called before a program runs. The program has a scratch folder unless `size` is zero."""
     global _bytes
     if size and not _bytes and _onecall_files:
-        _onecall_files.show_scratch()
+        _onecall_files.add_scratch()
     _bytes = size
 
 

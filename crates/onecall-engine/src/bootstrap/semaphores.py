@@ -35,8 +35,8 @@ class ThreadLock:
             if self.kind == RECURSIVE_MUTEX and self._is_mine():
                 self._depth += 1
                 return True
-            patience = timeout if block else 0
-            if not self._changed.wait_for(lambda: self._value > 0, patience):
+            wait_timeout = timeout if block else 0
+            if not self._changed.wait_for(lambda: self._value > 0, wait_timeout):
                 return False
             self._value -= 1
             self._owner = threading.get_ident()

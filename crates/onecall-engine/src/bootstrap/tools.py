@@ -9,13 +9,13 @@ import weakref
 from asyncio import events
 
 import _onecall as wire
-from _onecall_arguments import text_of
-from _onecall_loop import expect, forget, resolve, wait_for
+from _onecall_arguments import arguments_to_json
+from _onecall_loop import register_call, resolve, unregister_call, wait_for
 
 PROGRAM = "<program>"
 
 # The beginning of the file names of programs; in a session a number follows.
-_OF_PROGRAMS = PROGRAM[:-1]
+_PROGRAM_PREFIX = PROGRAM[:-1]
 
 
 class ToolError(Exception):
@@ -24,10 +24,16 @@ class ToolError(Exception):
 
 ToolError.__module__ = "builtins"
 
+# Numbers calls and questions in the order in which they are made.
 _call_ids = itertools.count(1)
 
-# Calls whose coroutine has been created but not started, with the line that created it.
-_not_begun = {}
+# Calls whose coroutine has been created but not started, with the place that created it, by a number
+# for each coroutine.
+_not_started = {}
+_coroutine_numbers = itertools.count(1)
+
+# The module that reports the places of calls to the journal; `None` if the run has no journal.
+journal = None
 
 
 def next_id():
@@ -35,31 +41,37 @@ def next_id():
     return next(_call_ids)
 
 
-def begin():
+def reset_ids():
     """Restarts the numbering of calls."""
     global _call_ids
     _call_ids = itertools.count(1)
 
 
-async def _call(key, name, arguments, fresh):
-    _not_begun.pop(key, None)
-    send(key, name, arguments, fresh)
+async def _call(number, name, arguments, fresh):
+    created = _not_started.pop(number, None)
+    key = next(_call_ids)
+    send(key, name, arguments, fresh, created)
     loop = events.get_running_loop()
     _, succeeded, value = loop.answer_now(key) or await loop.answer(key)
     if succeeded:
         return value
-    raise ToolError(reason(name, succeeded, value))
+    raise ToolError(failure_message(name, succeeded, value))
 
 
-def send(key, name, arguments, fresh=False):
-    """Sends a call; the answer is awaited later. A `fresh` call is not answered from the cache."""
-    expect(key)
+def send(key, name, arguments, fresh=False, created=None):
+    """Sends a call; the answer is awaited later. A `fresh` call is not answered from the cache.
+    `created` is the entry of `_not_started` for a call that was created elsewhere."""
+    register_call(key)
     try:
+        if journal:
+            journal.before_call(created)
         if not wire.call(key, name, arguments, fresh):
-            text = text_of(arguments, lambda: _schema(name))
+            text = arguments_to_json(arguments, lambda: _schema(name))
+            if journal:
+                journal.before_call(created)
             wire.call_with_text(key, name, text, fresh)
     except BaseException:
-        forget(key)
+        unregister_call(key)
         raise
 
 
@@ -71,19 +83,21 @@ def _schema(name):
 def ask(question, **details):
     """Sends a question to the gateway and blocks until the answer arrives."""
     key = next(_call_ids)
-    expect(key)
+    register_call(key)
     try:
+        if journal:
+            journal.before_question()
         wire.ask(key, f'{{"{question}":{wire.to_json(details)}}}')
     except BaseException:
-        forget(key)
+        unregister_call(key)
         raise
     _, succeeded, value = wait_for(key)
     if succeeded:
         return value
-    raise ToolError(reason(question, succeeded, value))
+    raise ToolError(failure_message(question, succeeded, value))
 
 
-def reason(name, succeeded, value):
+def failure_message(name, succeeded, value):
     """The message for a call that did not succeed."""
     return value if succeeded is False else f"{name!r} failed: {value}"
 
@@ -105,11 +119,27 @@ def _arguments(name, parameters, args, kwargs):
     return arguments
 
 
-def _line_of_program():
+def _place_of_program():
+    """The line of the program that is being executed; with a journal, the line and the column."""
+    # Without another function call: a program may make thousands of calls.
     frame = sys._getframe(2)
-    while frame is not None and not frame.f_code.co_filename.startswith(_OF_PROGRAMS):
+    while frame is not None and not frame.f_code.co_filename.startswith(_PROGRAM_PREFIX):
         frame = frame.f_back
+    if journal:
+        return journal.place_of(frame)
     return frame.f_lineno if frame is not None else None
+
+
+def frame_of_program(frame):
+    """The innermost frame of the program that `frame` belongs to; `None` if there is none."""
+    while frame is not None and not is_of_program(frame):
+        frame = frame.f_back
+    return frame
+
+
+def is_of_program(frame):
+    """Whether a frame executes the source of the program."""
+    return frame.f_code.co_filename.startswith(_PROGRAM_PREFIX)
 
 
 def _as_function(name, tool):
@@ -119,7 +149,7 @@ def _as_function(name, tool):
     return _mark(tool)
 
 
-def _mark_of_old_versions():
+def _mark_for_old_versions():
     """`inspect.markcoroutinefunction` for Python 3.11, which does not have it."""
     is_coroutine_function = inspect.iscoroutinefunction
     marked = weakref.WeakSet()
@@ -136,16 +166,16 @@ def _mark_of_old_versions():
     return mark
 
 
-_mark = getattr(inspect, "markcoroutinefunction", None) or _mark_of_old_versions()
+_mark = getattr(inspect, "markcoroutinefunction", None) or _mark_for_old_versions()
 
 
 def _callable(name, parameters, fresh=False):
     # A program may call this thousands of times, so each function call on the way matters.
     def tool(*args, **kwargs):
-        key = next(_call_ids)
+        number = next(_coroutine_numbers)
         arguments = _arguments(name, parameters, args, kwargs) if args else kwargs
-        coroutine = _call(key, name, arguments, fresh)
-        _not_begun[key] = (coroutine, name, _line_of_program())
+        coroutine = _call(number, name, arguments, fresh)
+        _not_started[number] = (coroutine, name, _place_of_program())
         return coroutine
 
     tool._onecall_fresh = lambda: _callable(name, parameters, fresh=True)
@@ -156,23 +186,23 @@ def _blocked(name):
     """A tool that the program may not call. The gateway refuses each call and logs it."""
 
     def tool(*_args, **_kwargs):
-        key = next(_call_ids)
-        coroutine = _call(key, name, {}, False)
-        _not_begun[key] = (coroutine, name, _line_of_program())
+        number = next(_coroutine_numbers)
+        coroutine = _call(number, name, {}, False)
+        _not_started[number] = (coroutine, name, _place_of_program())
         return coroutine
 
     tool._onecall_fresh = lambda: tool
     return _as_function(name, tool)
 
 
-def _value(name, arguments, fresh=False):
+def _call_and_wait(name, arguments, fresh=False):
     """Calls a tool and blocks until its value arrives."""
     key = next(_call_ids)
     send(key, name, arguments, fresh)
     _, succeeded, value = wait_for(key)
     if succeeded:
         return value
-    raise ToolError(reason(name, succeeded, value))
+    raise ToolError(failure_message(name, succeeded, value))
 
 
 def callable_names():
@@ -218,19 +248,19 @@ class Tools:
 def _search(query, limit=10):
     if not isinstance(query, str) or not hasattr(limit, "__index__") or limit < 0:
         raise ToolError(
-            "'tools.search' failed: it takes a text, and how many tools are wanted at most: "
+            "'tools.search' failed: it takes a text and the largest number of tools to return: "
             "tools.search(query, limit=10)"
         )
     return ask("search", query=query, limit=min(operator.index(limit), 1000), language="python")
 
 
-def _waiting(name, parameters, fresh=False):
+def _blocking(name, parameters, fresh=False):
     def tool(*args, **kwargs):
-        return _value(name, _arguments(name, parameters, args, kwargs), fresh)
+        return _call_and_wait(name, _arguments(name, parameters, args, kwargs), fresh)
 
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = None
-    tool._onecall_fresh = lambda: _waiting(name, parameters, fresh=True)
+    tool._onecall_fresh = lambda: _blocking(name, parameters, fresh=True)
     return tool
 
 
@@ -242,7 +272,7 @@ def _help(*things):
         print(pydoc.render_doc(thing, title="%s", renderer=pydoc.plaintext))
 
 
-class Names(dict):
+class ProgramBuiltins(dict):
     """The builtins of a program, to which the name of a tool is added when it is first used."""
 
     def __missing__(self, name):
@@ -260,14 +290,14 @@ class Names(dict):
         return tool
 
 
-def names():
+def program_builtins():
     """New builtins for one program."""
-    names = Names(vars(builtins))
+    names = ProgramBuiltins(vars(builtins))
     names["ToolError"] = ToolError
     # An interpreter without its `site` module lacks these, but programs use them.
     names["exit"] = names["quit"] = sys.exit
     names["help"] = _help
-    names["tools"] = Tools(_waiting)
+    names["tools"] = Tools(_blocking)
     names["tools"].aio = Tools(_callable)
     return names
 
@@ -275,10 +305,10 @@ def names():
 def never_awaited():
     """`(name, line)` of each call that the program made and never awaited."""
     forgotten = []
-    for call, name, line in list(_not_begun.values()):
+    for call, name, place in list(_not_started.values()):
         # A task that was cancelled before its first step has closed its coroutine.
         if inspect.getcoroutinestate(call) == inspect.CORO_CREATED:
-            forgotten.append((name, line))
+            forgotten.append((name, place[0] or None if journal else place))
         call.close()
-    _not_begun.clear()
+    _not_started.clear()
     return forgotten

@@ -8,10 +8,10 @@ from collections.abc import MutableMapping
 
 import _onecall_tools
 
-_NOT_OF_NAMES = re.compile("[^A-Za-z0-9_]")
+_NOT_IN_NAMES = re.compile("[^A-Za-z0-9_]")
 
 # The objects that `globals()` has returned, by the identity of the namespace.
-_given = {}
+_views = {}
 
 
 class Variables(MutableMapping, dict):
@@ -30,7 +30,7 @@ class Variables(MutableMapping, dict):
             if not isinstance(name, str) or hasattr(builtins, name):
                 raise
         try:
-            return self._variables["__builtins__"][_callable(name)]
+            return self._variables["__builtins__"][_callable_name(name)]
         except NameError as error:
             raise KeyError(str(error)) from None
 
@@ -71,19 +71,19 @@ class Variables(MutableMapping, dict):
         return self._variables.copy()
 
 
-def _callable(name):
+def _callable_name(name):
     """The callable name of a tool whose own name may contain characters that identifiers cannot."""
-    return name if name.isidentifier() else _NOT_OF_NAMES.sub("_", name)
+    return name if name.isidentifier() else _NOT_IN_NAMES.sub("_", name)
 
 
 def variables():
     """The variables of the module that asks for them."""
     found = sys._getframe(1).f_globals
-    if id(found) not in _given:
-        _given[id(found)] = Variables(found)
+    if id(found) not in _views:
+        _views[id(found)] = Variables(found)
         # These have to use the namespace itself. Most programs keep those of the interpreter.
         found["__builtins__"].update(exec=execute, eval=evaluate)
-    return _given[id(found)]
+    return _views[id(found)]
 
 
 def execute(source, /, globals=None, locals=None, **options):

@@ -16,7 +16,7 @@ import signal
 import socket
 import struct
 import sys
-import time
+from time import sleep
 
 import _onecall as wire
 import _onecall_loop
@@ -47,19 +47,19 @@ except ValueError as error:
 class Point:
     def __init__(self, x): self.x = x
 assert [point.x for point in map(Point, {1, 2})] and math.floor(1.5) == 1
-answers = await asyncio.gather(*(mcp__stage__prompt(line=n) for n in range(2)))
-assert await mcp__stage__prompt(line=2) == {} and answers == [{}, {}]
+answers = await asyncio.gather(*(mcp__example__tool(line=n) for n in range(2)))
+assert await mcp__example__tool(line=2) == {} and answers == [{}, {}]
 """
 
 # A worker that is idle for this many milliseconds runs the warm-up. If programs follow each other
 # closely, or many arrive at once, they would have to wait for it.
-LEISURE = 15
+IDLE_MILLISECONDS = 15
 
 # In seconds. The gateway kills a worker whose program has ended much sooner.
-LAST_WAIT = 60
+EXIT_DELAY = 60
 
 # Interpreters that specialise code do so after it has run this often.
-REHEARSALS = 4
+WARM_UP_RUNS = 4
 
 # When the first process of a PID namespace ends, the kernel kills all others in it and refuses to
 # fork more.
@@ -83,7 +83,7 @@ def serve():
     workers = {}
     killed = set()
     streams = sys.stdin, sys.stdout, sys.stderr
-    failures = [rehearse() for _ in range(REHEARSALS)]
+    failures = [warm_up() for _ in range(WARM_UP_RUNS)]
     sys.stdin, sys.stdout, sys.stderr = streams
     for failure in filter(None, failures):
         raise RuntimeError(failure.text)
@@ -120,12 +120,12 @@ def serve():
                         os.kill(pid, signal.SIGKILL)
 
 
-def rehearse():
+def warm_up():
     """Runs the warm-up; returns its failure."""
-    wire.rehearse()
-    failure = _onecall_program.rehearse(WARM_UP)
-    wire.detach()
-    _onecall_tools.begin()
+    wire.begin_warm_up()
+    failure = _onecall_program.run_source(WARM_UP)
+    wire.end_warm_up()
+    _onecall_tools.reset_ids()
     return failure
 
 
@@ -176,25 +176,29 @@ def become_worker(control, woken, waker, connection, *files):
     os.close(connection)
     os.setsid()
     try:
-        failure = rehearse() if has_leisure() else None
+        failure = warm_up() if is_idle() else None
         wire.attach(*files)
         if failure is not None:
-            wire.finish("", *_onecall_program.told(failure))
+            wire.finish("", *_onecall_program.encode_failure(failure))
             os._exit(0)
         wire.lock()
-        _onecall_machine.forget_number()
-        scratch, *program, stays, wants_value = _onecall_loop.alone(wire.next_program)
+        _onecall_machine.update_thread_id()
+        scratch, *program, is_session, wants_value = _onecall_loop.with_exclusive_socket(
+            wire.next_program
+        )
         _onecall_scratch.begin(scratch)
-        outcome = _onecall_program.run(*program, stays, wants_value)
-        while stays:
-            scratch, *program, stays, wants_value = _onecall_loop.alone(lambda: next_after(outcome))
+        outcome = _onecall_program.run(*program, is_session, wants_value)
+        while is_session:
+            scratch, *program, is_session, wants_value = _onecall_loop.with_exclusive_socket(
+                lambda: finish_and_wait(outcome)
+            )
             _onecall_scratch.begin(scratch)
-            outcome = _onecall_program.run(*program, stays, wants_value)
+            outcome = _onecall_program.run(*program, is_session, wants_value)
         wire.finish(*outcome)
-        wire.hang_up()
+        wire.close_sending()
         # The gateway kills this process when it has sent the answer. Exiting by itself would only
         # take processor time from it.
-        time.sleep(LAST_WAIT)
+        sleep(EXIT_DELAY)
     except OSError as error:
         wire.finish("", "{}", str(error))
     except Exception as error:
@@ -202,14 +206,14 @@ def become_worker(control, woken, waker, connection, *files):
     os._exit(0)
 
 
-def has_leisure():
+def is_idle():
     """Whether no request of the gateway arrives for a while."""
     stdin = select.poll()
     stdin.register(0, select.POLLIN)
-    return not stdin.poll(LEISURE)
+    return not stdin.poll(IDLE_MILLISECONDS)
 
 
-def next_after(outcome):
+def finish_and_wait(outcome):
     """Reports the outcome of a program and waits for the next one. Both in one function, because
     the next program may arrive at once, and a thread that the last one left behind must not read
     it."""

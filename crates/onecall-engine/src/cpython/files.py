@@ -5,7 +5,7 @@ import os
 import sys
 import urllib.parse
 
-_PLACE = "/tmp"
+_SCRATCH_PATH = "/tmp"
 
 
 class _SqliteFinder:
@@ -59,9 +59,9 @@ def _is_in_scratch(database):
     # The working directory is the workspace, which may be inside the scratch folder.
     workspace = os.getcwd()
     in_workspace = workspace != "/" and path.startswith(workspace + "/")
-    return path.startswith(_PLACE + "/") and not in_workspace
+    return path.startswith(_SCRATCH_PATH + "/") and not in_workspace
 
 
-def show_scratch():
+def add_scratch():
     """Called once, before the first program that has a scratch folder."""
     sys.meta_path.insert(0, _SqliteFinder)

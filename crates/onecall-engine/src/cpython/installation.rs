@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The limit of the kernel for following symbolic links.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The file that marks a virtual environment and names its base interpreter.
-const ENVIRONMENT: &str = "pyvenv.cfg";
+const VENV_MARKER: &str = "pyvenv.cfg";
 
 /// The parts of an installation prefix that an interpreter needs.
-const BELOW_PREFIX: [&str; 3] = ["lib", "lib64", ENVIRONMENT];
+const PREFIX_ENTRIES: [&str; 3] = ["lib", "lib64", VENV_MARKER];
 
 /// An installed interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Installation {
     pub(super) fn of(executable: &Path) -> Self {
         let mut executable = executable.to_owned();
         let mut environment = environment_of(&executable);
-        for _ in 0..MOST_LINKS {
+        for _ in 0..MAX_LINKS {
             let Ok(target) = fs::read_link(&executable) else { break };
             if environment.is_some() {
                 break;
@@ -59,7 +59,7 @@ impl Installation {
     /// The installation's own files: the executable and the folders of modules and libraries.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let real = fs::canonicalize(&self.executable).ok();
-        let below = |prefix: &PathBuf| BELOW_PREFIX.map(|part| prefix.join(part));
+        let below = |prefix: &PathBuf| PREFIX_ENTRIES.map(|part| prefix.join(part));
         let installed = self.prefixes.iter().flat_map(below).filter(|path| path.exists());
         [self.executable.clone()].into_iter().chain(real).chain(installed).collect()
     }
@@ -95,13 +95,13 @@ impl Installation {
 fn environment_of(executable: &Path) -> Option<PathBuf> {
     let folder = executable.parent()?;
     let candidates = [Some(folder), folder.parent()];
-    let is_environment = |folder: &&Path| folder.join(ENVIRONMENT).is_file();
+    let is_environment = |folder: &&Path| folder.join(VENV_MARKER).is_file();
     candidates.into_iter().flatten().find(is_environment).map(Path::to_owned)
 }
 
 /// The folder of the interpreter that an environment was created with.
 fn home_of(environment: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(environment.join(ENVIRONMENT)).ok()?;
+    let text = fs::read_to_string(environment.join(VENV_MARKER)).ok()?;
     let value = text.lines().find_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "home").then(|| value.trim().to_owned())

@@ -13,26 +13,26 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
 use super::installation::Installation;
-use super::search::{self, DEFAULT};
-use super::{CANNOT_EXECUTE, CANNOT_LOCK_IN, PROBE};
-use crate::cell::{Interpreter, Plan};
+use super::search::{self, DEFAULT_PYTHON};
+use super::{EXIT_NOT_EXECUTED, EXIT_SANDBOX_FAILED, PROBE_ARGUMENT};
 use crate::engines::EngineSettings;
 use crate::pool::EngineError;
+use crate::sandbox_plan::{Interpreter, SandboxPlan};
 
 /// How long an interpreter may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Bytes of an interpreter's output that are read; its answer is shorter.
-const MOST_BYTES: u64 = 64 * 1024;
+const MAX_OUTPUT_BYTES: u64 = 64 * 1024;
 
-const OLDEST: (u32, u32) = (3, 11);
+const MIN_VERSION: (u32, u32) = (3, 11);
 
 /// The folders of libraries on Linux, and the linker's cache.
 const LIBRARIES: [&str; 6] =
     ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
 
 #[derive(Deserialize)]
-struct Probed {
+struct ProbeReport {
     implementation: String,
     version: (u32, u32, u32),
     lacks: Vec<String>,
@@ -65,42 +65,53 @@ impl PythonFiles {
 }
 
 /// Finds the interpreter that `settings` ask for: the first candidate that can be used.
-pub(crate) async fn find(settings: &EngineSettings) -> Result<Interpreter, EngineError> {
+pub(crate) async fn find_interpreter(
+    settings: &EngineSettings,
+) -> Result<Interpreter, EngineError> {
     let python = settings.python.as_deref();
     let mut first = None;
     for executable in search::executables(python) {
-        match examine(settings, &executable).await {
+        match check_candidate(settings, &executable).await {
             Err(error @ EngineError::NoInterpreter { .. }) => _ = first.get_or_insert(error),
             answer => return answer,
         }
     }
     let missing = || {
         let not_found = io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error());
-        refused(python.unwrap_or(Path::new(DEFAULT)), &Unusable::NotStarted(not_found))
+        no_interpreter(
+            python.unwrap_or(Path::new(DEFAULT_PYTHON)),
+            &Unusable::NotStarted(not_found),
+        )
     };
     Err(first.unwrap_or_else(missing))
 }
 
-async fn examine(settings: &EngineSettings, path: &Path) -> Result<Interpreter, EngineError> {
+async fn check_candidate(
+    settings: &EngineSettings,
+    path: &Path,
+) -> Result<Interpreter, EngineError> {
     if let Err(error) = std::fs::metadata(path) {
-        return Err(refused(path, &Unusable::NotStarted(error)));
+        return Err(no_interpreter(path, &Unusable::NotStarted(error)));
     }
     if search::is_script(path) {
-        return Err(refused(path, &Unusable::Script));
+        return Err(no_interpreter(path, &Unusable::Script));
     }
-    let interpreter = interpreter(&Installation::of(path), &settings.withheld);
-    let said = probe(settings, &interpreter).await;
-    match said.and_then(judge) {
+    let interpreter = interpreter(&Installation::of(path), &settings.unreadable_module_folders);
+    let report = probe(settings, &interpreter).await;
+    match report.and_then(check_report) {
         Ok(()) => Ok(interpreter),
-        Err(Unusable::NotLockedIn { reason }) => Err(EngineError::Died { reason }),
-        Err(unusable) => Err(refused(path, &unusable)),
+        Err(Unusable::SandboxFailed { reason }) => Err(EngineError::Died { reason }),
+        Err(unusable) => Err(no_interpreter(path, &unusable)),
     }
 }
 
-fn interpreter(installation: &Installation, withheld: &[(PathBuf, String)]) -> Interpreter {
+fn interpreter(
+    installation: &Installation,
+    unreadable_module_folders: &[(PathBuf, String)],
+) -> Interpreter {
     let mut paths = installation.files();
     for folder in installation.linked_folders() {
-        match withheld.iter().find(|(path, _)| *path == folder) {
+        match unreadable_module_folders.iter().find(|(path, _)| *path == folder) {
             Some((_, reason)) => {
                 tracing::warn!(
                     "Python programs cannot import from '{}': {reason}",
@@ -114,7 +125,7 @@ fn interpreter(installation: &Installation, withheld: &[(PathBuf, String)]) -> I
     Interpreter { executable: installation.executable.clone(), paths }
 }
 
-fn refused(program: &Path, reason: &Unusable) -> EngineError {
+fn no_interpreter(program: &Path, reason: &Unusable) -> EngineError {
     let (shown, setting) = (program.display(), "set `python` to a CPython from 3.11 on");
     EngineError::NoInterpreter { reason: format!("{shown} {reason}; {setting}") }
 }
@@ -128,54 +139,57 @@ enum Unusable {
     Script,
     /// The interpreter was not started, because its sandbox could not be built.
     #[error("{reason}")]
-    NotLockedIn { reason: String },
-    #[error("did not answer within {}s", TIMEOUT.as_secs())]
+    SandboxFailed { reason: String },
+    #[error("did not answer within {}s", PROBE_TIMEOUT.as_secs())]
     NoAnswer,
-    #[error("is no Python that can be used ({status}): {last_words}")]
-    NoPython { status: ExitStatus, last_words: String },
+    #[error("is not a Python that onecall can use ({status}): {last_line}")]
+    NotPython { status: ExitStatus, last_line: String },
     #[error("is {implementation} {}.{}.{}", version.0, version.1, version.2)]
-    OtherPython { implementation: String, version: (u32, u32, u32) },
+    UnsupportedPython { implementation: String, version: (u32, u32, u32) },
     #[error("lacks the module {}", modules.join(" and "))]
-    Lacks { modules: Vec<String> },
+    MissingModules { modules: Vec<String> },
 }
 
 /// Decides whether an interpreter can be used, from what it reports about itself.
-fn judge(probed: Probed) -> Result<(), Unusable> {
-    let Probed { implementation, version, lacks: modules } = probed;
+fn check_report(probed: ProbeReport) -> Result<(), Unusable> {
+    let ProbeReport { implementation, version, lacks: modules } = probed;
     let (major, minor, _) = version;
-    if implementation != "CPython" || (major, minor) < OLDEST {
-        return Err(Unusable::OtherPython { implementation, version });
+    if implementation != "CPython" || (major, minor) < MIN_VERSION {
+        return Err(Unusable::UnsupportedPython { implementation, version });
     }
     if !modules.is_empty() {
-        return Err(Unusable::Lacks { modules });
+        return Err(Unusable::MissingModules { modules });
     }
     Ok(())
 }
 
-async fn probe(settings: &EngineSettings, interpreter: &Interpreter) -> Result<Probed, Unusable> {
-    let asked = tokio::time::timeout(TIMEOUT, ask(settings, interpreter)).await;
+async fn probe(
+    settings: &EngineSettings,
+    interpreter: &Interpreter,
+) -> Result<ProbeReport, Unusable> {
+    let asked = tokio::time::timeout(PROBE_TIMEOUT, run_probe_process(settings, interpreter)).await;
     let (status, stdout, stderr) =
         asked.map_err(|_| Unusable::NoAnswer)?.map_err(Unusable::NotStarted)?;
-    let said = String::from_utf8_lossy(&stderr);
-    let last_words = said.lines().last().unwrap_or("it said nothing").to_owned();
+    let stderr = String::from_utf8_lossy(&stderr);
+    let last_line = stderr.lines().last().unwrap_or("it printed nothing").to_owned();
     match status.code() {
-        Some(CANNOT_LOCK_IN) => return Err(Unusable::NotLockedIn { reason: last_words }),
-        Some(CANNOT_EXECUTE) => return Err(Unusable::NotStarted(io::Error::other(last_words))),
+        Some(EXIT_SANDBOX_FAILED) => return Err(Unusable::SandboxFailed { reason: last_line }),
+        Some(EXIT_NOT_EXECUTED) => return Err(Unusable::NotStarted(io::Error::other(last_line))),
         _ => {}
     }
-    serde_json::from_slice(&stdout).map_err(|_| Unusable::NoPython { status, last_words })
+    serde_json::from_slice(&stdout).map_err(|_| Unusable::NotPython { status, last_line })
 }
 
 /// Starts this binary again, which builds the sandbox and then executes the interpreter.
-async fn ask(
+async fn run_probe_process(
     settings: &EngineSettings,
     interpreter: &Interpreter,
 ) -> io::Result<(ExitStatus, Vec<u8>, Vec<u8>)> {
-    let mut plan = Plan::new(&settings.sandbox, None, None);
+    let mut plan = SandboxPlan::new(&settings.sandbox, None, None);
     plan.interpreter = Some(interpreter.clone());
     let (setting, value) = onecall_jail::ALLOCATOR_SETTING;
     let mut child = Command::new(&settings.executable)
-        .arg(PROBE)
+        .arg(PROBE_ARGUMENT)
         .arg(serde_json::to_string(&plan)?)
         .env_clear()
         .env(setting, value)
@@ -187,15 +201,15 @@ async fn ask(
         .kill_on_drop(true)
         .spawn()?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (stdout, stderr) = tokio::join!(beginning(stdout), beginning(stderr));
+    let (stdout, stderr) = tokio::join!(read_limited(stdout), read_limited(stderr));
     Ok((child.wait().await?, stdout?, stderr?))
 }
 
 /// Reads the beginning of a pipe, up to the limit; then the pipe is closed.
-async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+async fn read_limited(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        pipe.take(MOST_BYTES).read_to_end(&mut bytes).await?;
+        pipe.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes).await?;
     }
     Ok(bytes)
 }

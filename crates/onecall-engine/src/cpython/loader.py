@@ -8,6 +8,9 @@ import types
 with os.fdopen(int(sys.argv[1])) as stream:
     setup = json.load(stream)
 
+# Only the interpreter needs it.
+del os.environ["PYTHONHASHSEED"]
+
 
 def load(name, file, source):
     module = types.ModuleType(name)

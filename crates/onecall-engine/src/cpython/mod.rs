@@ -13,20 +13,24 @@ mod interpreter;
 mod search;
 
 pub use interpreter::PythonFiles;
-pub(crate) use interpreter::find;
+pub(crate) use interpreter::find_interpreter;
 
-use onecall_jail::{Enclosed, FileCalls, Jail, Property};
+use onecall_jail::{EnclosedProcess, FileCalls, Jail, Property};
 use rustix::io::{FdFlags, fcntl_setfd};
 use serde_json::{Value, json};
 
 use crate::bootstrap::{MODULES, Module};
-use crate::cell::{Interpreter, Plan};
-use crate::examination::ExaminedWall;
+use crate::sandbox_plan::{Interpreter, SandboxPlan};
+use crate::sandbox_report::WallReport;
 use crate::system;
 
 /// The modules that replace the native module of the embedded interpreter.
-const LOWEST_LAYER: [Module; 3] = [
-    Module { name: "_onecall_cell", file: "<onecall>/cell.py", source: include_str!("cell.py") },
+const WIRE_MODULES: [Module; 3] = [
+    Module {
+        name: "_onecall_sandbox",
+        file: "<onecall>/sandbox.py",
+        source: include_str!("sandbox.py"),
+    },
     Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") },
     Module { name: "_onecall", file: "<onecall>/wire.py", source: include_str!("wire.py") },
 ];
@@ -35,22 +39,24 @@ const LOADER: &str = include_str!("loader.py");
 const PROBE_SOURCE: &str = include_str!("probe.py");
 
 /// The first argument of a process that examines an interpreter.
-pub(crate) const PROBE: &str = "cpython-probe";
+pub(crate) const PROBE_ARGUMENT: &str = "cpython-probe";
 
 /// The exit code of a probe whose sandbox could not be built.
-const CANNOT_LOCK_IN: i32 = 125;
+const EXIT_SANDBOX_FAILED: i32 = 125;
 
 /// The exit code of a probe that could not execute the interpreter.
-const CANNOT_EXECUTE: i32 = 126;
+const EXIT_NOT_EXECUTED: i32 = 126;
 
 /// The complete environment of a program. The thread counts are limited because numeric libraries
-/// otherwise start one thread per processor, each of which reserves memory.
-const ENVIRONMENT: [(&str, &str); 5] = [
+/// otherwise start one thread per processor, each of which reserves memory. The hash seed is fixed
+/// so that a journalled run that is continued elsewhere iterates over sets in the same order.
+const ENVIRONMENT: [(&str, &str); 6] = [
     ("LC_CTYPE", "C.UTF-8"),
     ("MALLOC_ARENA_MAX", "1"),
     ("MKL_NUM_THREADS", "1"),
     ("OMP_NUM_THREADS", "1"),
     ("OPENBLAS_NUM_THREADS", "1"),
+    ("PYTHONHASHSEED", "0"),
 ];
 
 /// The setup is written to a pipe before the interpreter starts reading, so it must fit into the
@@ -62,7 +68,7 @@ const SETUP_SIZE: usize = 1024 * 1024;
 pub fn run_zygote(plan: &str) -> ExitCode {
     match become_zygote(plan) {
         Ok(never) => match never {},
-        Err(Obstacle::Walls(error) | Obstacle::Execution(error)) => complain(&error),
+        Err(StartupError::Sandbox(error) | StartupError::Execution(error)) => print_error(&error),
     }
     ExitCode::FAILURE
 }
@@ -71,50 +77,52 @@ pub fn run_zygote(plan: &str) -> ExitCode {
 pub fn run_probe(plan: &str) -> ExitCode {
     let (code, error) = match become_probe(plan) {
         Ok(never) => match never {},
-        Err(Obstacle::Walls(error)) => (CANNOT_LOCK_IN, error),
-        Err(Obstacle::Execution(error)) => (CANNOT_EXECUTE, error),
+        Err(StartupError::Sandbox(error)) => (EXIT_SANDBOX_FAILED, error),
+        Err(StartupError::Execution(error)) => (EXIT_NOT_EXECUTED, error),
     };
-    complain(&error);
+    print_error(&error);
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Writes an error to stderr, which the gateway reads.
-fn complain(error: &io::Error) {
+fn print_error(error: &io::Error) {
     _ = writeln!(io::stderr(), "{error}");
 }
 
 /// Why this process could not execute an interpreter.
-enum Obstacle {
+enum StartupError {
     /// The sandbox could not be built.
-    Walls(io::Error),
+    Sandbox(io::Error),
     /// The interpreter could not be executed.
     Execution(io::Error),
 }
 
-impl From<io::Error> for Obstacle {
+impl From<io::Error> for StartupError {
     fn from(error: io::Error) -> Self {
-        Self::Walls(error)
+        Self::Sandbox(error)
     }
 }
 
-fn become_zygote(plan: &str) -> Result<Infallible, Obstacle> {
+fn become_zygote(plan: &str) -> Result<Infallible, StartupError> {
     // Standard output of the workers; inside the sandbox there is no /dev to open it from.
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(null).map_err(io::Error::from)?;
-    become_interpreter(plan, &["-X", "utf8", "-c", LOADER])
+    // The options for an isolated interpreter (`-I`), except that it reads its environment, which
+    // has nothing of the user.
+    become_interpreter(plan, &["-s", "-P", "-X", "utf8", "-c", LOADER])
 }
 
-fn become_probe(plan: &str) -> Result<Infallible, Obstacle> {
+fn become_probe(plan: &str) -> Result<Infallible, StartupError> {
     // `-S` leaves out `site`, so that the code it loads does not run before the sandbox is
     // complete.
-    become_interpreter(plan, &["-S", "-c", PROBE_SOURCE])
+    become_interpreter(plan, &["-I", "-S", "-c", PROBE_SOURCE])
 }
 
-fn become_interpreter(plan: &str, arguments: &[&str]) -> Result<Infallible, Obstacle> {
-    let plan = Plan::parse(plan).map_err(io::Error::from)?;
+fn become_interpreter(plan: &str, arguments: &[&str]) -> Result<Infallible, StartupError> {
+    let plan = SandboxPlan::parse(plan).map_err(io::Error::from)?;
     let interpreter =
         plan.interpreter.as_ref().ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
-    let size = system::open_own_size()?;
+    let size = system::open_memory_usage()?;
     let (setup, mut to_setup) = io::pipe()?;
     system::enlarge_pipe(&to_setup, SETUP_SIZE)?;
     let inherited = [size.as_fd(), setup.as_fd()];
@@ -122,34 +130,34 @@ fn become_interpreter(plan: &str, arguments: &[&str]) -> Result<Infallible, Obst
     let isolation = jail.isolate().map_err(io::Error::other)?;
     let keep = [size.as_fd(), setup.as_fd(), to_setup.as_fd()];
     let enclosed = jail.enclose(&isolation, &keep).map_err(io::Error::other)?;
-    to_setup.write_all(describe(&enclosed, &jail, size.as_fd()).to_string().as_bytes())?;
+    to_setup.write_all(setup_for(&enclosed, &jail, size.as_fd()).to_string().as_bytes())?;
     drop(to_setup);
     for descriptor in inherited {
         fcntl_setfd(descriptor, FdFlags::empty()).map_err(io::Error::from)?;
     }
-    Err(Obstacle::Execution(command(interpreter, arguments, setup.as_raw_fd()).exec()))
+    Err(StartupError::Execution(command(interpreter, arguments, setup.as_raw_fd()).exec()))
 }
 
-/// The command for an interpreter that ignores the user's settings and writes no compiled modules.
+/// The command for an interpreter that has its own environment and writes no compiled modules.
 fn command(interpreter: &Interpreter, arguments: &[&str], setup: i32) -> Command {
     let mut command = Command::new(&interpreter.executable);
-    command.args(["-I", "-B"]).args(arguments).arg(setup.to_string());
+    command.arg("-B").args(arguments).arg(setup.to_string());
     command.env_clear().envs(ENVIRONMENT);
     command
 }
 
 /// The setup that the loader reads.
-fn describe(enclosed: &Enclosed, jail: &Jail, size: BorrowedFd<'_>) -> Value {
+fn setup_for(enclosed: &EnclosedProcess, jail: &Jail, size: BorrowedFd<'_>) -> Value {
     let filters = &enclosed.filters;
     let module = |it: &Module| json!([it.name, it.file, it.source]);
     json!({
-        "modules": LOWEST_LAYER.iter().chain(&MODULES).map(module).collect::<Vec<_>>(),
+        "modules": WIRE_MODULES.iter().chain(&MODULES).map(module).collect::<Vec<_>>(),
         "size": size.as_raw_fd(),
         "is_required": jail.requirement.demands(Property::Processes),
         "counted_user": enclosed.counted_user,
-        "threads": onecall_jail::THREADS,
+        "threads": onecall_jail::MAX_THREADS,
         "file_calls": enclosed.report.file_calls == FileCalls::Allowed,
-        "walls": enclosed.report.walls.iter().map(ExaminedWall::from).collect::<Vec<_>>(),
+        "walls": enclosed.report.walls.iter().map(WallReport::from).collect::<Vec<_>>(),
         "filters": filters.programs.iter().map(|it| hexadecimal(it)).collect::<Vec<_>>(),
         "own_process": filters.own_process,
         "installed_by": filters.installed_by,

@@ -24,10 +24,10 @@ def importable(module):
 def lock():
     """Builds the wall that the process before this interpreter could not build."""
     name, file, source = setup["modules"][0]
-    cell = types.ModuleType(name)
-    exec(compile(source, file, "exec", dont_inherit=True), vars(cell))
-    cell.configure(setup)
-    cell.lock(())
+    sandbox = types.ModuleType(name)
+    exec(compile(source, file, "exec", dont_inherit=True), vars(sandbox))
+    sandbox.configure(setup)
+    sandbox.lock(())
 
 
 def describe():

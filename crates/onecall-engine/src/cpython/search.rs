@@ -7,13 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The name to look for on `PATH` if the configuration names no interpreter.
-pub(super) const DEFAULT: &str = "python3";
+pub(super) const DEFAULT_PYTHON: &str = "python3";
 
 /// The first bytes of a file that the kernel executes directly.
-const EXECUTABLE: [u8; 4] = *b"\x7fELF";
+const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 
 /// The file in which a project selects its version for pyenv.
-const VERSION_OF_PROJECT: &str = ".python-version";
+const PYENV_VERSION_FILE: &str = ".python-version";
 
 /// The executables that `python` may refer to, in order of preference: a file, the executable of a
 /// virtual environment's folder, or every match for a name on `PATH`. If a match is a shim of
@@ -22,20 +22,20 @@ pub(super) fn executables(python: Option<&Path>) -> Vec<PathBuf> {
     let found = match python {
         Some(folder) if folder.is_absolute() && folder.is_dir() => vec![folder.join("bin/python")],
         Some(file) if file.is_absolute() => vec![file.to_owned()],
-        name => on_path(name.unwrap_or(Path::new(DEFAULT))),
+        name => find_on_path(name.unwrap_or(Path::new(DEFAULT_PYTHON))),
     };
-    let behind = |path: PathBuf| behind_shim(&path).into_iter().chain([path]);
-    found.into_iter().flat_map(behind).collect()
+    let with_targets = |path: PathBuf| shim_targets(&path).into_iter().chain([path]);
+    found.into_iter().flat_map(with_targets).collect()
 }
 
 /// Whether a file is a script, which needs another program to run it.
 pub(super) fn is_script(path: &Path) -> bool {
-    let mut start = [0; EXECUTABLE.len()];
+    let mut start = [0; ELF_MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start != EXECUTABLE
+    read.is_ok() && start != ELF_MAGIC
 }
 
-fn on_path(name: &Path) -> Vec<PathBuf> {
+fn find_on_path(name: &Path) -> Vec<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
     };
@@ -46,7 +46,7 @@ fn on_path(name: &Path) -> Vec<PathBuf> {
 
 /// The interpreters that a pyenv shim would start. A shim is a script in the folder `shims`, next
 /// to the folder `versions`.
-fn behind_shim(path: &Path) -> Vec<PathBuf> {
+fn shim_targets(path: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let Some(root) = folder.parent().filter(|_| folder.ends_with("shims")) else {
         return Vec::new();
@@ -67,7 +67,7 @@ fn chosen_versions(root: &Path) -> Vec<String> {
         return chosen.split(':').map(str::to_owned).collect();
     }
     let here = env::current_dir().unwrap_or_default();
-    let projects = here.ancestors().map(|folder| folder.join(VERSION_OF_PROJECT));
+    let projects = here.ancestors().map(|folder| folder.join(PYENV_VERSION_FILE));
     let text =
         projects.chain([root.join("version")]).find_map(|file| fs::read_to_string(file).ok());
     let text = text.unwrap_or_default();
@@ -88,10 +88,11 @@ fn version_folder(versions: &Path, version: &str) -> Option<PathBuf> {
     let series = format!("{version}.");
     let names =
         fs::read_dir(versions).ok()?.flatten().filter_map(|it| it.file_name().into_string().ok());
-    let newest = names.filter(|name| name.starts_with(&series)).max_by_key(|name| numbers(name))?;
+    let newest =
+        names.filter(|name| name.starts_with(&series)).max_by_key(|name| version_numbers(name))?;
     Some(versions.join(newest))
 }
 
-fn numbers(version: &str) -> Vec<u64> {
+fn version_numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }

@@ -2,6 +2,8 @@
 of the embedded interpreter, `python/wire.rs`."""
 
 import _thread
+import ctypes
+import gc
 import json
 import math
 import os
@@ -10,9 +12,9 @@ import socket
 import struct
 import sys
 import threading
-import time
+from time import monotonic, sleep
 
-import _onecall_cell as cell
+import _onecall_sandbox as sandbox
 
 # A copy, because a program may redefine the built-in one.
 len = len
@@ -35,6 +37,7 @@ HEADER = struct.Struct("<IB")
 NUMBER = struct.Struct("<Q")
 CALL = struct.Struct("<QH")
 NODE = struct.Struct("<QI")
+SITE = struct.Struct("<II")
 START = struct.Struct("<QQQQQQ")
 
 
@@ -75,6 +78,12 @@ class _Connection:
             self.outgoing += frame
         self.unsent.set()
 
+    def add(self, frames):
+        """Adds frames that leave together with one that follows at once."""
+        with self.sending:
+            self._frame_text()
+            self.outgoing += frames
+
     def print(self, data, to_stderr):
         with self.sending:
             if self.text_is_stderr != to_stderr:
@@ -106,7 +115,7 @@ class _Connection:
             while True:
                 self.unsent.wait()
                 self.unsent.clear()
-                time.sleep(FLUSH_INTERVAL)
+                sleep(FLUSH_INTERVAL)
                 try:
                     self.flush()
                 except OSError:
@@ -134,7 +143,7 @@ class _Connection:
             pass
         return frame
 
-    def received_already(self):
+    def take_received(self):
         with self.receiving:
             return self._take_frame()
 
@@ -151,7 +160,7 @@ class _Connection:
 
     def _wait(self, deadline):
         """Reads more bytes; returns whether there were any."""
-        now = time.monotonic()
+        now = monotonic()
         awake_until = now + SPIN
         ready = self.poll.poll(0)
         while not ready:
@@ -163,7 +172,7 @@ class _Connection:
                 break
             os.sched_yield()
             ready = self.poll.poll(0)
-            now = time.monotonic()
+            now = monotonic()
         descriptors = [descriptor for descriptor, _ in ready]
         if self.socket.fileno() in descriptors:
             data = self.socket.recv(max(16 * 1024, min(len(self.incoming), 1024 * 1024)))
@@ -180,28 +189,28 @@ class _Connection:
         return False
 
 
-class _Rehearsal(_Connection):
+class _WarmUpConnection(_Connection):
     """A connection without a gateway, for the warm-up: every name is a tool with one parameter, and
     every call is answered with an empty object."""
 
     def __init__(self):
-        ours, self.prompter = socket.socketpair()
+        ours, self.warm_up_peer = socket.socketpair()
         super().__init__(ours.detach())
 
     def send(self, kind, *parts):
         super().send(kind, *parts)
         if kind == b"n":
-            self._prompt(b"N", b'{"parameters":["line"]}')
+            self._answer(b"N", b'{"parameters":["line"]}')
         elif kind in (b"c", b"q"):
             (call_id,) = NUMBER.unpack_from(parts[0])
-            self._prompt(b"J", NUMBER.pack(call_id) + b"{}")
+            self._answer(b"J", NUMBER.pack(call_id) + b"{}")
 
-    def _prompt(self, kind, payload):
-        self.prompter.sendall(HEADER.pack(1 + len(payload), ord(kind)) + payload)
+    def _answer(self, kind, payload):
+        self.warm_up_peer.sendall(HEADER.pack(1 + len(payload), ord(kind)) + payload)
 
     def close(self):
         super().close()
-        self.prompter.close()
+        self.warm_up_peer.close()
 
 
 _connection = None
@@ -209,17 +218,17 @@ _connection = None
 
 def configure(setup):
     """Sets the setup that the gateway has prepared for this zygote."""
-    cell.configure(setup)
+    sandbox.configure(setup)
 
 
-def rehearse():
-    """Starts a rehearsal without a gateway, until `detach`: every request gets an answer."""
+def begin_warm_up():
+    """Starts a warm-up run without a gateway, until `end_warm_up`: every request gets an answer."""
     global _connection
-    _connection = _Rehearsal()
+    _connection = _WarmUpConnection()
 
 
-def detach():
-    """Ends a rehearsal."""
+def end_warm_up():
+    """Ends a warm-up run."""
     global _connection
     _connection.close()
     _connection = None
@@ -228,7 +237,7 @@ def detach():
 def attach():
     """Takes the socket that is this process's stdin, and closes the standard streams."""
     global _connection
-    cell.enter()
+    sandbox.begin_worker()
     descriptor = os.dup(0)
     # The zygote's stdout is /dev/null.
     os.dup2(1, 0)
@@ -238,7 +247,7 @@ def attach():
 
 def lock():
     """Completes the sandbox of this process, and reports that it is ready."""
-    cell.lock(_connection.descriptors())
+    sandbox.lock(_connection.descriptors())
     _connection.start_flusher()
     _connection.send(b"r")
     _connection.flush()
@@ -246,28 +255,32 @@ def lock():
 
 def next_program():
     """Waits for a program and applies its limits. Returns the size of its scratch folder, its
-    source, the condition for running it, its arguments separated by NUL, whether another program
-    will follow, and whether its value is wanted."""
+    source, the condition for running it, its arguments separated by NUL, the seed and the
+    observations of a journalled run, whether another program will follow, and whether its value is
+    wanted."""
     while True:
         kind, payload = _connection.next_frame()
         if kind == ord("W"):
-            report = cell.examine(_connection.descriptors())
+            report = sandbox.test(_connection.descriptors())
             _connection.send(b"w", json.dumps(report).encode())
             _connection.flush()
-            cell.deadly_canary()
+            sandbox.deadly_canary()
             os._exit(0)
         if kind == ord("P"):
-            memory, seconds, file_bytes, scratch, wishes, length = START.unpack_from(payload)
+            memory, seconds, file_bytes, scratch, options, length = START.unpack_from(payload)
             rest = payload[START.size :]
-            cell.limit(memory, seconds, file_bytes)
+            sandbox.limit(memory, seconds, file_bytes)
             condition, rest = rest[:length].decode(), rest[length:]
             (length,) = NUMBER.unpack_from(rest)
             rest = rest[NUMBER.size :]
-            argv, source = rest[:length].decode(), rest[length:].decode()
-            return scratch, source, condition, argv, bool(wishes & 1), bool(wishes & 2)
+            argv, rest = rest[:length].decode(), rest[length:]
+            (length,) = NUMBER.unpack_from(rest)
+            rest = rest[NUMBER.size :]
+            journal, source = rest[:length], rest[length:].decode()
+            return scratch, source, condition, argv, journal, bool(options & 1), bool(options & 2)
 
 
-def lacks(modules):
+def report_missing_modules(modules):
     """Reports that a program was not run because these modules are missing."""
     _connection.send(b"l", modules.encode())
     _connection.flush()
@@ -343,6 +356,43 @@ def _dumped(value):
     )
 
 
+def site(line, column, task, observations):
+    """Sends what the program has observed, and the place in the program of the call that follows."""
+    task = task.encode()
+    frames = HEADER.pack(1 + SITE.size + len(task), ord("a")) + SITE.pack(line, column) + task
+    if observations:
+        frames = HEADER.pack(1 + len(observations), ord("v")) + observations + frames
+    _connection.add(frames)
+
+
+def observed(data):
+    """Sends what the program has observed."""
+    _connection.send(b"v", data)
+
+
+def replayed():
+    """Reports that the program has repeated all observations that it was given."""
+    _connection.send(b"y")
+
+
+def diverged(difference):
+    """Reports that the program does not repeat what it did before."""
+    _connection.send(b"g", difference.encode(errors="replace"))
+    _connection.flush()
+
+
+def in_place_only(reason):
+    """Reports why the program cannot be repeated; `reason` is JSON."""
+    _connection.send(b"i", reason.encode())
+
+
+def replace_attribute(kind, name, value):
+    """Replaces an attribute of a class that is otherwise immutable."""
+    (attributes,) = gc.get_referents(vars(kind))
+    attributes[name] = value
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
 def cancel(call_id):
     """Cancels a call."""
     _connection.send(b"x", NUMBER.pack(call_id))
@@ -357,27 +407,31 @@ def resolve(name, answers):
         kind, payload = _connection.next_frame()
         if kind == ord("N"):
             return json.loads(payload)
-        answers.extend(_event(kind, payload))
+        answers.extend(_answers_in(kind, payload))
 
 
 def wait(seconds):
     """Waits for answers. Returns a list of `(id, succeeded, value or message)` with all that have
     arrived; it is empty if `seconds` pass or another thread interrupts the wait. `succeeded` is
-    `None` if the answer cannot be converted."""
+    `None` if the answer cannot be converted. An entry with a negative id is no answer: the call waits
+    for a person if the second value is true, and no longer otherwise."""
     _connection.flush()
-    deadline = None if seconds is None else time.monotonic() + seconds
+    deadline = None if seconds is None else monotonic() + seconds
     answers = []
     frame = _connection.receive(deadline)
     while frame is not None:
-        answers.extend(_event(*frame))
-        frame = _connection.received_already()
+        answers.extend(_answers_in(*frame))
+        frame = _connection.take_received()
     return answers
 
 
-def _event(kind, payload):
-    if kind not in b"VJTCE":
+def _answers_in(kind, payload):
+    if kind not in b"VJTCEIG":
         return
     (call_id,) = NUMBER.unpack_from(payload)
+    if kind in b"IG":
+        yield -call_id, kind == ord("I"), None
+        return
     if kind == ord("V"):
         yield call_id, True, None
         return
@@ -451,7 +505,7 @@ def show(block):
     _connection.send(b"s", block.encode())
 
 
-def hang_up():
+def close_sending():
     """Tells the gateway that this worker accepts no other program."""
     _connection.socket.shutdown(socket.SHUT_WR)
 
@@ -477,12 +531,12 @@ def _check(value, path, named_tuples):
             value.encode()
         except UnicodeEncodeError:
             raise ValueError(
-                f"{_place(path)} has a lone surrogate, which is not a Unicode character"
+                f"{_describe_path(path)} has a lone surrogate, which is not a Unicode character"
             ) from None
     elif isinstance(value, float):
         if not math.isfinite(value):
             shown = "NaN" if math.isnan(value) else value
-            raise ValueError(f"{_place(path)} is {shown}, which JSON has no number for")
+            raise ValueError(f"{_describe_path(path)} is {shown}, which JSON cannot represent")
     elif isinstance(value, list) or type(value) is tuple or named_tuples and isinstance(value, tuple):
         for index, item in enumerate(value):
             _check(item, _deeper(path, index), named_tuples)
@@ -490,24 +544,24 @@ def _check(value, path, named_tuples):
         for key, item in value.items():
             if not isinstance(key, str):
                 kind = type(key).__name__
-                raise TypeError(f"{_place(path)} has a key of type {kind}; keys must be str")
+                raise TypeError(f"{_describe_path(path)} has a key of type {kind}; keys must be str")
             _check(key, path, named_tuples)
             _check(item, _deeper(path, key), named_tuples)
     else:
         raise TypeError(
-            f"{_place(path)} is {type(value).__name__}, which JSON cannot carry; "
+            f"{_describe_path(path)} is {type(value).__name__}, which JSON cannot carry; "
             "pass str, int, float, bool, None, list or dict"
         )
 
 
 def _deeper(path, step):
     if len(path) >= MAX_DEPTH:
-        raise ValueError(f"{_place(path[:1])} is nested too deeply or contains itself")
+        raise ValueError(f"{_describe_path(path[:1])} is nested too deeply or contains itself")
     return (*path, step)
 
 
-def _place(path):
+def _describe_path(path):
     # The bootstrap is complete by now; at the top of this module the import would be too early.
-    from _onecall_arguments import place
+    from _onecall_arguments import describe_path
 
-    return place(path)
+    return describe_path(path)

@@ -5,19 +5,19 @@
 //! only; on other systems `other.rs` replaces it.
 
 pub(crate) mod channel;
-pub(crate) mod frames;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(target_os = "linux", allow(dead_code, reason = "compiled for its tests"))]
 mod other;
+pub(crate) mod packets;
 pub(crate) mod protected;
-pub(crate) mod witness;
+pub(crate) mod protected_snapshot;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Files, Folder};
+pub(crate) use linux::{FileServer, Folder};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::{Files, Folder};
+pub(crate) use other::{FileServer, Folder};
 
 /// The number of the workspace folder.
 pub(crate) const WORKSPACE: u8 = 0;

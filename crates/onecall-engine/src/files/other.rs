@@ -5,15 +5,15 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::channel::Channel;
-use super::frames::Malformed;
-use crate::scratch::Slot;
+use super::channel::FileChannel;
+use super::packets::MalformedPacket;
+use crate::scratch::ScratchSlot;
 
 /// The folders that programs may use: none.
 #[derive(Debug)]
-pub(crate) struct Files;
+pub(crate) struct FileServer;
 
-impl Files {
+impl FileServer {
     /// Opens nothing.
     pub(crate) fn new(_workspace: Option<(&Path, bool)>, _tools: Option<&Path>) -> Self {
         Self
@@ -22,11 +22,11 @@ impl Files {
     /// Ends a worker that asks for a file.
     pub(crate) async fn serve(
         self: Arc<Self>,
-        channel: Channel,
-        _slot: Arc<Slot>,
-    ) -> Result<(), Malformed> {
+        channel: FileChannel,
+        _slot: Arc<ScratchSlot>,
+    ) -> Result<(), MalformedPacket> {
         match channel.receive().await? {
-            Some(_) => Err(Malformed),
+            Some(_) => Err(MalformedPacket),
             None => Ok(()),
         }
     }

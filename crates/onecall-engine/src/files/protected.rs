@@ -9,7 +9,7 @@ use std::path::Path;
 pub(crate) const REASON: &str =
     "onecall does not let programs change files that other programs run";
 
-/// Names of protected files, in the form of [`folded`]. A name stands for a file, or for a
+/// Names of protected files, in the form of [`normalized`]. A name stands for a file, or for a
 /// directory with everything below it.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
@@ -59,7 +59,7 @@ const NAMES: &[&str] = &[
 
 /// Endings of the names of protected files.
 #[rustfmt::skip]
-const ENDINGS: &[&str] = &[
+const SUFFIXES: &[&str] = &[
     // Python runs lines of these at its start.
     ".pth",
     // Settings of JavaScript tools are programs, which editors run on opening a folder.
@@ -69,7 +69,7 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Beginnings of the names of protected files.
-const BEGINNINGS: &[&str] = &["taskfile.", "dockerfile.", "makefile."];
+const PREFIXES: &[&str] = &["taskfile.", "dockerfile.", "makefile."];
 
 /// Whether a path, relative to its workspace and without links, is that of a protected file.
 pub(crate) fn is_protected(path: &Path) -> bool {
@@ -78,16 +78,16 @@ pub(crate) fn is_protected(path: &Path) -> bool {
 
 /// Whether a file or directory of this name is protected in any folder.
 pub(crate) fn is_protected_name(name: &str) -> bool {
-    let name = folded(name);
+    let name = normalized(name);
     NAMES.contains(&name.as_str())
-        || ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || SUFFIXES.iter().any(|ending| name.ends_with(ending))
+        || PREFIXES.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// A name in the form in which file systems compare names that treat several spellings as equal: in
 /// one case, without invisible characters, without dots and spaces at its end, and without an
 /// alternate stream after a colon.
-fn folded(name: &str) -> String {
+fn normalized(name: &str) -> String {
     let name = name.split(':').next().unwrap_or_default();
     let visible = name.chars().filter(|character| !is_invisible(*character));
     // Through upper case, because some letters have the same upper case as an ASCII letter.
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn the_list_is_written_as_names_are_compared() {
-        for name in NAMES.iter().chain(ENDINGS).chain(BEGINNINGS) {
-            assert_eq!(folded(name), name.trim_end_matches('.'), "{name}");
+        for name in NAMES.iter().chain(SUFFIXES).chain(PREFIXES) {
+            assert_eq!(normalized(name), name.trim_end_matches('.'), "{name}");
         }
     }
 }

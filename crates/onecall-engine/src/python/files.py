@@ -22,6 +22,9 @@ import _onecall_folders as folders
 # The folders: the parts of the path, and the number.
 _FOLDERS = [(os.fsencode(path).strip(b"/").split(b"/"), number) for path, number in folders.folders()]
 
+# The number of the workspace.
+_WORKSPACE = 0
+
 # The number of the scratch folder, which only some programs have.
 _SCRATCH = folders.scratch()
 
@@ -33,14 +36,17 @@ _O_PATH = 0o10000000
 _O_TMPFILE = 0o20000000
 
 # The working directory is the workspace, if there is one.
-_working_directory = b"/" + b"/".join(_FOLDERS[0][0]) if _FOLDERS and _FOLDERS[0][1] == 0 else b"/"
+_working_directory = b"/" + b"/".join(_FOLDERS[0][0]) if _FOLDERS and _FOLDERS[0][1] == _WORKSPACE else b"/"
+
+# Called before the program changes something in the workspace; a journalled run sets it.
+before_change = None
 
 _native_open, _native_stat = _io.open, posix.stat
 _native_truncate, _native_chmod = posix.truncate, posix.chmod
 _NativeFileIO = _io.FileIO
 
 
-class _Place:
+class _Target:
     """The target of a path: a path in one of the folders, or `parts` outside of all of them."""
 
     def __init__(self, path):
@@ -50,9 +56,9 @@ class _Place:
         if b"\0" in name:
             raise ValueError("embedded null byte")
         if not name:
-            raise self.problem(errno.ENOENT)
+            raise self.os_error(errno.ENOENT)
         if len(name) > _MAX_PATH:
-            raise self.problem(errno.ENAMETOOLONG)
+            raise self.os_error(errno.ENAMETOOLONG)
         self.folder = None
         self.parts = []
         whole = name if name.startswith(b"/") else _working_directory + b"/" + name
@@ -113,32 +119,38 @@ class _Place:
         """Whether it is a directory on the way to one of the folders."""
         return any(parts[: len(self.parts)] == self.parts for parts, _ in _FOLDERS) or not self.parts
 
-    def problem(self, number, reason=None, other=None):
+    def os_error(self, number, reason=None, other=None):
         """The exception for the path as it was given."""
         names = (self.given,) if other is None else (self.given, None, other)
         return OSError(number, reason or os.strerror(number), *names)
 
-    def ask(self, function, *arguments, other=None):
+    def request(self, function, *arguments, other=None):
         """Sends a request about this path to the gateway."""
         try:
             return function(self.folder, self.path, *arguments)
         except OSError as error:
             problem = error
-        raise self.problem(problem.errno, problem.strerror, other)
+        raise self.os_error(problem.errno, problem.strerror, other)
 
-    def found(self):
+    def needs_gateway(self):
         """Whether the gateway has to be asked; raises an exception if the path cannot exist."""
         if self.folder is None and not self.leads_to_folder():
-            raise self.problem(errno.ENOENT)
+            raise self.os_error(errno.ENOENT)
         return self.folder is not None
 
-    def changed(self, other=None):
+    def check_changeable(self, other=None):
         """Raises an exception unless the gateway can be asked to change something here."""
         if self.folder is None:
-            raise self.problem(errno.EACCES, other=other)
+            raise self.os_error(errno.EACCES, other=other)
+        self.report_change()
+
+    def report_change(self):
+        """Reports that the program is about to change something in the workspace."""
+        if before_change is not None and self.folder == _WORKSPACE:
+            before_change()
 
 
-def show_scratch():
+def add_scratch():
     """Adds the scratch folder for a program."""
     _FOLDERS.append(([b"tmp"], _SCRATCH))
 
@@ -152,16 +164,16 @@ def _without_descriptor(path, *descriptors):
 def open_descriptor(path, flags, mode=0o777, *, dir_fd=None):
     """Opens a file and returns its descriptor."""
     _without_descriptor(path, dir_fd)
-    place = _Place(path)
+    target = _Target(path)
     if flags & _CHANGING:
-        place.changed()
+        target.check_changeable()
     if flags & _O_PATH:
-        raise place.problem(errno.EACCES)
+        raise target.os_error(errno.EACCES)
     if flags & _O_TMPFILE:
-        raise place.problem(errno.EOPNOTSUPP)
-    if not place.found():
-        raise place.problem(errno.EACCES)
-    return place.ask(folders.open, flags, mode)
+        raise target.os_error(errno.EOPNOTSUPP)
+    if not target.needs_gateway():
+        raise target.os_error(errno.EACCES)
+    return target.request(folders.open, flags, mode)
 
 
 def open_file(
@@ -202,10 +214,10 @@ def stat(path, *, dir_fd=None, follow_symlinks=True):
     if isinstance(path, int):
         return _native_stat(path)
     _without_descriptor(path, dir_fd)
-    place = _Place(path)
-    if not place.found():
+    target = _Target(path)
+    if not target.needs_gateway():
         return os.stat_result((modes.S_IFDIR | 0o555, 0, 0, 2, os.getuid(), os.getgid(), 0, 0, 0, 0))
-    mode, inode, device, links, size, *times, blocks, block = place.ask(
+    mode, inode, device, links, size, *times, blocks, block = target.request(
         folders.status, bool(follow_symlinks)
     )
     seconds = [time // 10**9 for time in times]
@@ -226,10 +238,10 @@ def access(path, mode, *, dir_fd=None, effective_ids=False, follow_symlinks=True
     """Whether a file can be used in some way."""
     try:
         _without_descriptor(path, dir_fd)
-        place = _Place(path)
-        if not place.found():
+        target = _Target(path)
+        if not target.needs_gateway():
             return not mode & os.W_OK
-        place.ask(folders.access, mode & 7)
+        target.request(folders.access, mode & 7)
         return True
     except OSError:
         return False
@@ -238,13 +250,13 @@ def access(path, mode, *, dir_fd=None, effective_ids=False, follow_symlinks=True
 def readlink(path, *, dir_fd=None):
     """Where a link leads."""
     _without_descriptor(path, dir_fd)
-    place = _Place(path)
-    if not place.found():
-        raise place.problem(errno.EINVAL)
-    return _like(place.given, place.ask(folders.read_link))
+    target = _Target(path)
+    if not target.needs_gateway():
+        raise target.os_error(errno.EINVAL)
+    return _as_type_of(target.given, target.request(folders.read_link))
 
 
-def _like(path, name):
+def _as_type_of(path, name):
     """The name as text, unless the path was given as bytes."""
     return name if isinstance(os.fspath(path), bytes) else os.fsdecode(name)
 
@@ -252,16 +264,16 @@ def _like(path, name):
 def _entries(path):
     if isinstance(path, int):
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    place = _Place(path)
-    if not place.found():
-        raise place.problem(errno.EACCES)
-    return place.ask(folders.list)
+    target = _Target(path)
+    if not target.needs_gateway():
+        raise target.os_error(errno.EACCES)
+    return target.request(folders.list)
 
 
 def listdir(path=None):
     """The names in a directory."""
     path = "." if path is None else path
-    return [_like(path, name) for name, _, _ in _entries(path)]
+    return [_as_type_of(path, name) for name, _, _ in _entries(path)]
 
 
 class DirEntry:
@@ -338,23 +350,23 @@ def scandir(path=None):
     path = "." if path is None else path
     shown = os.fspath(path) if not isinstance(path, int) else path
     entries = _entries(path)
-    return _Scan(DirEntry(shown, _like(shown, name), kind, inode) for name, kind, inode in entries)
+    return _Scan(DirEntry(shown, _as_type_of(shown, name), kind, inode) for name, kind, inode in entries)
 
 
 def mkdir(path, mode=0o777, *, dir_fd=None):
     """Creates a directory."""
     _without_descriptor(path, dir_fd)
-    place = _Place(path)
-    place.changed()
-    place.ask(folders.mkdir, mode & 0o777)
+    target = _Target(path)
+    target.check_changeable()
+    target.request(folders.mkdir, mode & 0o777)
 
 
 def remove(path, *, dir_fd=None):
     """Removes a file."""
     _without_descriptor(path, dir_fd)
-    place = _Place(path)
-    place.changed()
-    place.ask(folders.remove)
+    target = _Target(path)
+    target.check_changeable()
+    target.request(folders.remove)
 
 
 def unlink(path, *, dir_fd=None):
@@ -365,19 +377,20 @@ def unlink(path, *, dir_fd=None):
 def rmdir(path, *, dir_fd=None):
     """Removes an empty directory."""
     _without_descriptor(path, dir_fd)
-    place = _Place(path)
-    place.changed()
-    place.ask(folders.rmdir)
+    target = _Target(path)
+    target.check_changeable()
+    target.request(folders.rmdir)
 
 
 def rename(src, dst, *, src_dir_fd=None, dst_dir_fd=None):
     """Renames a file or directory."""
     _without_descriptor(src, src_dir_fd, dst_dir_fd)
-    source, target = _Place(src), _Place(dst)
-    source.changed(dst)
+    source, target = _Target(src), _Target(dst)
+    source.check_changeable(dst)
     if target.folder is None:
-        raise source.problem(errno.EACCES, other=dst)
-    source.ask(folders.rename, target.folder, target.path, other=dst)
+        raise source.os_error(errno.EACCES, other=dst)
+    target.report_change()
+    source.request(folders.rename, target.folder, target.path, other=dst)
 
 
 def replace(src, dst, *, src_dir_fd=None, dst_dir_fd=None):
@@ -402,9 +415,9 @@ def chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
     if isinstance(path, int):
         return _native_chmod(path, mode)
     _without_descriptor(path, dir_fd)
-    place = _Place(path)
-    if place.folder == _SCRATCH:
-        return place.ask(folders.set_mode, mode & 0o777)
+    target = _Target(path)
+    if target.folder == _SCRATCH:
+        return target.request(folders.set_mode, mode & 0o777)
     found = stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     if modes.S_IMODE(found.st_mode) != mode & 0o7777:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)
@@ -415,11 +428,11 @@ def utime(path, times=None, *, ns=None, dir_fd=None, follow_symlinks=True):
     _without_descriptor(path, dir_fd)
     if times is not None and ns is not None:
         raise ValueError("utime: you may specify either 'times' or 'ns' but not both")
-    place = _Place(path)
-    place.changed()
+    target = _Target(path)
+    target.check_changeable()
     if times is not None:
         ns = [time * 10**9 if isinstance(time, int) else round(time * 10**9) for time in times]
-    place.ask(folders.set_times, *(ns or ()))
+    target.request(folders.set_times, *(ns or ()))
 
 
 def chdir(path):
@@ -427,10 +440,10 @@ def chdir(path):
     global _working_directory
     if isinstance(path, int):
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    place = _Place(path)
-    parts = place.parts
-    if place.found():
-        inside = place.ask(folders.enter)
+    target = _Target(path)
+    parts = target.parts
+    if target.needs_gateway():
+        inside = target.request(folders.enter)
         parts = parts + [inside] if inside else parts
     _working_directory = b"/" + b"/".join(parts)
 

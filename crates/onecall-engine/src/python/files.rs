@@ -13,33 +13,33 @@ mod native {
     use rustpython_vm::function::OptionalArg;
     use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-    use crate::cell::Visible;
-    use crate::files::channel::{Asker, Failed};
-    use crate::files::frames::{Answer, Numbers, Place, Request, names};
+    use crate::files::channel::{FileClient, RequestError};
+    use crate::files::packets::{FileAnswer, FileRequest, FileStatus, FolderPath, decode_entries};
+    use crate::sandbox_plan::VisibleFolder;
 
-    static FOLDERS: OnceLock<Vec<Visible>> = OnceLock::new();
-    static ASKER: OnceLock<Asker> = OnceLock::new();
+    static FOLDERS: OnceLock<Vec<VisibleFolder>> = OnceLock::new();
+    static FILE_CLIENT: OnceLock<FileClient> = OnceLock::new();
 
     /// Sets the folders that the programs of this process will have.
-    pub(in super::super) fn configure(folders: Vec<Visible>) {
+    pub(in super::super) fn configure(folders: Vec<VisibleFolder>) {
         // A process is configured once, before any program runs in it.
         _ = FOLDERS.set(folders);
     }
 
     /// Sets the socket for requests, once in the life of a worker.
     pub(in super::super) fn attach(socket: OwnedFd) {
-        _ = ASKER.set(Asker::new(socket));
+        _ = FILE_CLIENT.set(FileClient::new(socket));
     }
 
     /// The socket for requests, if there is one.
     pub(in super::super) fn descriptor() -> Option<BorrowedFd<'static>> {
-        ASKER.get().map(Asker::descriptor)
+        FILE_CLIENT.get().map(FileClient::descriptor)
     }
 
     /// The folders that programs may use: the path of each as programs see it, and its number.
     #[pyfunction]
     fn folders(vm: &VirtualMachine) -> Vec<PyObjectRef> {
-        let folder = |folder: &Visible| {
+        let folder = |folder: &VisibleFolder| {
             let path = vm.ctx.new_str(folder.path.as_str()).into();
             vm.ctx.new_tuple(vec![path, vm.ctx.new_int(folder.number).into()]).into()
         };
@@ -54,17 +54,17 @@ mod native {
 
     /// Sends a request; other threads of the program continue meanwhile.
     fn ask<T: Default>(
-        request: Request<'_>,
+        request: FileRequest<'_>,
         vm: &VirtualMachine,
-        take: impl Fn(Answer<'_>, Option<OwnedFd>, &mut T) -> bool,
+        take: impl Fn(FileAnswer<'_>, Option<OwnedFd>, &mut T) -> bool,
     ) -> PyResult<T> {
         let mut taken = T::default();
         let asked = vm.allow_threads(|| {
-            let asker = ASKER.get().ok_or(Errno::NOENT)?;
-            asker.ask(request, |answer, file| {
-                let is_unfinished = matches!(answer, Answer::Names { last: false, .. });
+            let client = FILE_CLIENT.get().ok_or(Errno::NOENT)?;
+            client.request(request, |answer, file| {
+                let is_unfinished = matches!(answer, FileAnswer::Entries { last: false, .. });
                 match take(answer, file, &mut taken) {
-                    true => Ok(is_unfinished.then_some(Request::ListMore)),
+                    true => Ok(is_unfinished.then_some(FileRequest::ListMore)),
                     // The gateway never answers this request in this way.
                     false => Err(Errno::IO.into()),
                 }
@@ -73,17 +73,17 @@ mod native {
         asked.map(|()| taken).map_err(|failed| exception(failed, vm))
     }
 
-    fn exception(failed: Failed, vm: &VirtualMachine) -> PyBaseExceptionRef {
+    fn exception(failed: RequestError, vm: &VirtualMachine) -> PyBaseExceptionRef {
         vm.new_errno_error(failed.errno, failed.reason).upcast()
     }
 
-    fn done(request: Request<'_>, vm: &VirtualMachine) -> PyResult<()> {
-        ask(request, vm, |answer, _, (): &mut ()| answer == Answer::Done)
+    fn done(request: FileRequest<'_>, vm: &VirtualMachine) -> PyResult<()> {
+        ask(request, vm, |answer, _, (): &mut ()| answer == FileAnswer::Done)
     }
 
-    fn path(request: Request<'_>, vm: &VirtualMachine) -> PyResult<Vec<u8>> {
+    fn path(request: FileRequest<'_>, vm: &VirtualMachine) -> PyResult<Vec<u8>> {
         ask(request, vm, |answer, _, taken: &mut Vec<u8>| match answer {
-            Answer::Path(path) => {
+            FileAnswer::Path(path) => {
                 path.clone_into(taken);
                 true
             }
@@ -91,8 +91,8 @@ mod native {
         })
     }
 
-    fn place(folder: u8, path: &PyBytesRef) -> Place<'_> {
-        Place { folder, path: path.as_bytes() }
+    fn target(folder: u8, path: &PyBytesRef) -> FolderPath<'_> {
+        FolderPath { folder, path: path.as_bytes() }
     }
 
     /// Opens a regular file and returns its descriptor.
@@ -104,7 +104,7 @@ mod native {
         mode: u32,
         vm: &VirtualMachine,
     ) -> PyResult<OwnedFd> {
-        let request = Request::Open { place: place(folder, &path), flags, mode };
+        let request = FileRequest::Open { target: target(folder, &path), flags, mode };
         let opened = ask(request, vm, |_, file, opened: &mut Option<OwnedFd>| {
             *opened = file;
             opened.is_some()
@@ -115,9 +115,9 @@ mod native {
     /// The status of a file.
     #[pyfunction]
     fn status(folder: u8, path: PyBytesRef, follow: bool, vm: &VirtualMachine) -> PyResult {
-        let request = Request::Status { place: place(folder, &path), follow };
-        let numbers = ask(request, vm, |answer, _, taken: &mut Numbers| match answer {
-            Answer::Status(numbers) => {
+        let request = FileRequest::Status { target: target(folder, &path), follow };
+        let numbers = ask(request, vm, |answer, _, taken: &mut FileStatus| match answer {
+            FileAnswer::Status(numbers) => {
                 *taken = numbers;
                 true
             }
@@ -130,11 +130,13 @@ mod native {
     /// The entries of a directory, each with its file type bits and its inode.
     #[pyfunction]
     fn list(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<Vec<PyObjectRef>> {
-        let request = Request::List { place: place(folder, &path) };
+        let request = FileRequest::List { target: target(folder, &path) };
         type Listed = Vec<(Vec<u8>, u32, u64)>;
         let listed = ask(request, vm, |answer, _, taken: &mut Listed| match answer {
-            Answer::Names { names: told, .. } => {
-                taken.extend(names(told).map(|it| (it.name.to_vec(), it.kind, it.inode)));
+            FileAnswer::Entries { names: encoded, .. } => {
+                taken.extend(
+                    decode_entries(encoded).map(|it| (it.name.to_vec(), it.kind, it.inode)),
+                );
                 true
             }
             _ => false,
@@ -151,43 +153,43 @@ mod native {
     /// The target of a symbolic link.
     #[pyfunction]
     fn read_link(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<Vec<u8>> {
-        self::path(Request::ReadLink { place: place(folder, &path) }, vm)
+        self::path(FileRequest::ReadLink { target: target(folder, &path) }, vm)
     }
 
     /// The real path of a directory, relative to its folder.
     #[pyfunction]
     fn enter(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<Vec<u8>> {
-        self::path(Request::Enter { place: place(folder, &path) }, vm)
+        self::path(FileRequest::Enter { target: target(folder, &path) }, vm)
     }
 
     /// Whether a file can be accessed, with the bits of `access`.
     #[pyfunction]
     fn access(folder: u8, path: PyBytesRef, mode: u32, vm: &VirtualMachine) -> PyResult<()> {
-        done(Request::Access { place: place(folder, &path), mode }, vm)
+        done(FileRequest::Access { target: target(folder, &path), mode }, vm)
     }
 
     /// Creates a directory.
     #[pyfunction]
     fn mkdir(folder: u8, path: PyBytesRef, mode: u32, vm: &VirtualMachine) -> PyResult<()> {
-        done(Request::MakeDirectory { place: place(folder, &path), mode }, vm)
+        done(FileRequest::MakeDirectory { target: target(folder, &path), mode }, vm)
     }
 
     /// Removes a file or link.
     #[pyfunction]
     fn remove(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<()> {
-        done(Request::RemoveFile { place: place(folder, &path) }, vm)
+        done(FileRequest::RemoveFile { target: target(folder, &path) }, vm)
     }
 
     /// Removes an empty directory.
     #[pyfunction]
     fn rmdir(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<()> {
-        done(Request::RemoveDirectory { place: place(folder, &path) }, vm)
+        done(FileRequest::RemoveDirectory { target: target(folder, &path) }, vm)
     }
 
     /// Sets the permissions of a file or directory.
     #[pyfunction]
     fn set_mode(folder: u8, path: PyBytesRef, mode: u32, vm: &VirtualMachine) -> PyResult<()> {
-        done(Request::SetMode { place: place(folder, &path), mode }, vm)
+        done(FileRequest::SetMode { target: target(folder, &path), mode }, vm)
     }
 
     /// Sets the times of access and of modification, or both to now.
@@ -200,7 +202,7 @@ mod native {
         vm: &VirtualMachine,
     ) -> PyResult<()> {
         let times = accessed.into_option().zip(changed.into_option()).map(<[i64; 2]>::from);
-        done(Request::SetTimes { place: place(folder, &path), times }, vm)
+        done(FileRequest::SetTimes { target: target(folder, &path), times }, vm)
     }
 
     /// Renames a file or directory.
@@ -212,7 +214,7 @@ mod native {
         new_path: PyBytesRef,
         vm: &VirtualMachine,
     ) -> PyResult<()> {
-        let (from, to) = (place(folder, &path), place(new_folder, &new_path));
-        done(Request::Rename { from, to }, vm)
+        let (from, to) = (target(folder, &path), target(new_folder, &new_path));
+        done(FileRequest::Rename { from, to }, vm)
     }
 }

@@ -6,12 +6,12 @@ use rustpython_vm::bytecode::{
     BorrowedConstant, CodeObject, Constant, Instruction, oparg::OpArgState,
 };
 
-use crate::absent;
+use crate::missing_modules;
 
 /// The top-level names of all modules that `code` and its functions import, and the full names of
 /// other parts of the standard library that they use and this interpreter lacks.
 pub(super) fn imports<C: Constant>(code: &CodeObject<C>) -> BTreeSet<String> {
-    let mut scan = Scan::default();
+    let mut scan = ImportScan::default();
     let mut rest = vec![code];
     while let Some(code) = rest.pop() {
         scan.read(code);
@@ -27,7 +27,7 @@ pub(super) fn imports<C: Constant>(code: &CodeObject<C>) -> BTreeSet<String> {
 
 /// The value that an instruction leaves on the stack, as far as it matters.
 #[derive(Default)]
-enum Top {
+enum StackTop {
     /// A module that was just imported.
     Module(String),
     /// A name that is imported from the current module.
@@ -41,16 +41,16 @@ enum Top {
 }
 
 #[derive(Default)]
-struct Scan {
+struct ImportScan {
     found: BTreeSet<String>,
     /// The module, or the name in a module, that each variable of the program holds.
     variables: BTreeMap<String, String>,
 }
 
-impl Scan {
+impl ImportScan {
     fn read<C: Constant>(&mut self, code: &CodeObject<C>) {
         let mut state = OpArgState::default();
-        let mut top = Top::Other;
+        let mut top = StackTop::Other;
         let mut importing = String::new();
         for unit in &*code.instructions {
             let (instruction, argument) = state.get(*unit);
@@ -61,7 +61,7 @@ impl Scan {
                 (Instruction::ImportName { .. }, _) => {
                     name(number).clone_into(&mut importing);
                     self.import(&importing);
-                    Top::Module(importing.clone())
+                    StackTop::Module(importing.clone())
                 }
                 (Instruction::ImportFrom { .. }, _) => {
                     // The compiler uses the same instructions for `import a.b as c`.
@@ -70,35 +70,37 @@ impl Scan {
                         Some(before) if before.ends_with('.') => importing.clone(),
                         _ => format!("{importing}.{part}"),
                     };
-                    self.find(&whole);
-                    Top::From(whole)
+                    self.add_if_missing(&whole);
+                    StackTop::From(whole)
                 }
                 (Instruction::StoreName { .. } | Instruction::StoreGlobal { .. }, top) => {
-                    self.keep(name(number), top)
+                    self.store(name(number), top)
                 }
-                (Instruction::StoreFast { .. }, top) => self.keep(local(number), top),
+                (Instruction::StoreFast { .. }, top) => self.store(local(number), top),
                 (Instruction::LoadName { .. }, _) => self.load(name(number)),
                 // The lowest bit is a flag.
                 (Instruction::LoadGlobal { .. }, _) => self.load(name(number >> 1)),
                 (Instruction::LoadFast { .. } | Instruction::LoadFastBorrow { .. }, _) => {
                     self.load(local(number))
                 }
-                (Instruction::LoadAttr { .. }, Top::Known(of)) => {
+                (Instruction::LoadAttr { .. }, StackTop::Known(of)) => {
                     let whole = format!("{of}.{}", name(number >> 1));
-                    self.find(&whole);
-                    Top::Known(whole)
+                    self.add_if_missing(&whole);
+                    StackTop::Known(whole)
                 }
-                (Instruction::LoadConst { .. }, Top::Known(function)) if is_import(&function) => {
+                (Instruction::LoadConst { .. }, StackTop::Known(function))
+                    if is_import(&function) =>
+                {
                     match at(&code.constants, number).map(C::borrow_constant) {
                         Some(BorrowedConstant::Str { value }) => {
-                            Top::Argument(value.as_str().unwrap_or_default().to_owned())
+                            StackTop::Argument(value.as_str().unwrap_or_default().to_owned())
                         }
-                        _ => Top::Other,
+                        _ => StackTop::Other,
                     }
                 }
-                (Instruction::Call { .. }, Top::Argument(module)) => {
+                (Instruction::Call { .. }, StackTop::Argument(module)) => {
                     self.import(&module);
-                    Top::Other
+                    StackTop::Other
                 }
                 (
                     Instruction::PushNull
@@ -107,39 +109,39 @@ impl Scan {
                     | Instruction::Nop,
                     top,
                 ) => top,
-                _ => Top::Other,
+                _ => StackTop::Other,
             };
         }
     }
 
     fn import(&mut self, module: &str) {
         self.found.insert(module.split('.').next().unwrap_or_default().to_owned());
-        self.find(module);
+        self.add_if_missing(module);
     }
 
-    fn find(&mut self, name: &str) {
-        if name.contains('.') && absent::is_listed(name) {
+    fn add_if_missing(&mut self, name: &str) {
+        if name.contains('.') && missing_modules::is_listed(name) {
             self.found.insert(name.to_owned());
         }
     }
 
     /// Notes the value that a variable has from now on.
-    fn keep(&mut self, variable: &str, top: Top) -> Top {
+    fn store(&mut self, variable: &str, top: StackTop) -> StackTop {
         let value = match top {
             // `import a.b` binds `a`.
-            Top::Module(module) => module.split('.').next().unwrap_or_default().to_owned(),
-            Top::From(name) => name,
-            Top::Known(_) | Top::Argument(_) | Top::Other => return Top::Other,
+            StackTop::Module(module) => module.split('.').next().unwrap_or_default().to_owned(),
+            StackTop::From(name) => name,
+            StackTop::Known(_) | StackTop::Argument(_) | StackTop::Other => return StackTop::Other,
         };
         self.variables.insert(variable.to_owned(), value);
-        Top::Other
+        StackTop::Other
     }
 
-    fn load(&self, variable: &str) -> Top {
+    fn load(&self, variable: &str) -> StackTop {
         match self.variables.get(variable) {
-            Some(value) => Top::Known(value.clone()),
-            None if variable == "__import__" => Top::Known(variable.to_owned()),
-            None => Top::Other,
+            Some(value) => StackTop::Known(value.clone()),
+            None if variable == "__import__" => StackTop::Known(variable.to_owned()),
+            None => StackTop::Other,
         }
     }
 }

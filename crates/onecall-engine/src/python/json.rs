@@ -11,9 +11,9 @@ use malachite_bigint::BigInt;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyDict, PyFloat, PyInt, PyList, PyStr, PyTuple};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
-use super::shared::{Keys, Values};
-use crate::inside::place::{Step, place};
-use crate::plain::{MAX_DEPTH, push_string};
+use super::interning::{InternedKeys, InternedValues};
+use crate::plain_data::{MAX_DEPTH, push_string};
+use crate::worker_process::argument_path::{PathStep, describe_path};
 
 /// Why a text could not be parsed.
 #[derive(Debug)]
@@ -33,7 +33,12 @@ impl From<JiterError> for ParseError {
 /// Parses one JSON document; `NaN`, `Infinity` and `-Infinity` are accepted as numbers.
 pub(super) fn parse(text: &str, vm: &VirtualMachine) -> Result<PyObjectRef, ParseError> {
     let source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
-    let mut parser = Parser { source, keys: Keys::default(), values: Values::of(text.len()), vm };
+    let mut parser = Parser {
+        source,
+        keys: InternedKeys::default(),
+        values: InternedValues::of(text.len()),
+        vm,
+    };
     let first = parser.source.peek()?;
     let value = parser.value(first, 0)?;
     parser.source.finish()?;
@@ -42,8 +47,8 @@ pub(super) fn parse(text: &str, vm: &VirtualMachine) -> Result<PyObjectRef, Pars
 
 struct Parser<'a> {
     source: Jiter<'a>,
-    keys: Keys,
-    values: Values,
+    keys: InternedKeys,
+    values: InternedValues,
     vm: &'a VirtualMachine,
 }
 
@@ -131,20 +136,20 @@ fn small_integer(number: &[u8]) -> Option<i64> {
 }
 
 /// Why a value could not be written. The exception names the position.
-pub(super) enum Unwritten {
+pub(super) enum WriteError {
     /// The value contains something that is not plain data; it may be converted first.
     NotPlain(PyBaseExceptionRef),
     /// The value can never be JSON.
     Raised(PyBaseExceptionRef),
 }
 
-impl From<PyBaseExceptionRef> for Unwritten {
+impl From<PyBaseExceptionRef> for WriteError {
     fn from(error: PyBaseExceptionRef) -> Self {
         Self::Raised(error)
     }
 }
 
-type Written = Result<(), Unwritten>;
+type WriteResult = Result<(), WriteError>;
 
 /// How tuples with named fields are written.
 #[derive(Clone, Copy)]
@@ -162,20 +167,20 @@ pub(super) fn write(
     named_tuples: NamedTuples,
     out: &mut String,
     vm: &VirtualMachine,
-) -> Written {
+) -> WriteResult {
     let mut writer = Writer { out, path: Vec::new(), named_tuples, vm };
     writer.value(value)
 }
 
 struct Writer<'a> {
     out: &'a mut String,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     named_tuples: NamedTuples,
     vm: &'a VirtualMachine,
 }
 
 impl Writer<'_> {
-    fn value(&mut self, value: &PyObject) -> Written {
+    fn value(&mut self, value: &PyObject) -> WriteResult {
         let types = &self.vm.ctx.types;
         if self.vm.is_none(value) {
             self.out.push_str("null");
@@ -197,9 +202,9 @@ impl Writer<'_> {
             return self.entries(&dict.items_vec());
         } else {
             let kind = value.class().name().to_string();
-            return Err(Unwritten::NotPlain(self.vm.new_type_error(format!(
+            return Err(WriteError::NotPlain(self.vm.new_type_error(format!(
                 "{} is {kind}, which JSON cannot carry; pass str, int, float, bool, None, list or dict",
-                place(&self.path),
+                describe_path(&self.path),
             ))));
         }
         Ok(())
@@ -212,13 +217,13 @@ impl Writer<'_> {
         }
     }
 
-    fn string(&mut self, text: &PyStr) -> Written {
+    fn string(&mut self, text: &PyStr) -> WriteResult {
         let Some(text) = text.to_str() else {
             return Err(self
                 .vm
                 .new_value_error(format!(
                     "{} has a lone surrogate, which is not a Unicode character",
-                    place(&self.path)
+                    describe_path(&self.path)
                 ))
                 .into());
         };
@@ -226,13 +231,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn float(&mut self, number: f64) -> Written {
+    fn float(&mut self, number: f64) -> WriteResult {
         if !number.is_finite() {
             return Err(self
                 .vm
                 .new_value_error(format!(
-                    "{} is {number}, which JSON has no number for",
-                    place(&self.path)
+                    "{} is {number}, which JSON cannot represent",
+                    describe_path(&self.path)
                 ))
                 .into());
         }
@@ -241,26 +246,26 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn items(&mut self, items: &[PyObjectRef]) -> Written {
+    fn items(&mut self, items: &[PyObjectRef]) -> WriteResult {
         self.out.push('[');
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
                 self.out.push(',');
             }
-            self.step(Step::Index(index), item)?;
+            self.nested(PathStep::Index(index), item)?;
         }
         self.out.push(']');
         Ok(())
     }
 
-    fn entries(&mut self, entries: &[(PyObjectRef, PyObjectRef)]) -> Written {
+    fn entries(&mut self, entries: &[(PyObjectRef, PyObjectRef)]) -> WriteResult {
         self.out.push('{');
         for (index, (key, value)) in entries.iter().enumerate() {
             let Some(key) = key.downcast_ref::<PyStr>() else {
                 let kind = key.class().name().to_string();
-                return Err(Unwritten::NotPlain(self.vm.new_type_error(format!(
+                return Err(WriteError::NotPlain(self.vm.new_type_error(format!(
                     "{} has a key of type {kind}; keys must be str",
-                    place(&self.path)
+                    describe_path(&self.path)
                 ))));
             };
             if index > 0 {
@@ -268,16 +273,17 @@ impl Writer<'_> {
             }
             self.string(key)?;
             self.out.push(':');
-            self.step(Step::Key(key.to_string_lossy().into_owned()), value)?;
+            self.nested(PathStep::Key(key.to_string_lossy().into_owned()), value)?;
         }
         self.out.push('}');
         Ok(())
     }
 
-    fn step(&mut self, step: Step, value: &PyObject) -> Written {
+    fn nested(&mut self, step: PathStep, value: &PyObject) -> WriteResult {
         if self.path.len() >= MAX_DEPTH {
             self.path.truncate(1);
-            let message = format!("{} is nested too deeply or contains itself", place(&self.path));
+            let message =
+                format!("{} is nested too deeply or contains itself", describe_path(&self.path));
             return Err(self.vm.new_value_error(message).into());
         }
         self.path.push(step);
@@ -298,7 +304,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::plain::{ArgumentWriter, PlainData, Unreadable};
+    use crate::plain_data::{ArgumentWriter, PlainData, UnreadableAnswer};
 
     /// What a worker makes of the text of an answer that it passes on as the argument `value`.
     fn by_python(text: &str, vm: &VirtualMachine) -> Result<String, String> {
@@ -312,7 +318,7 @@ mod tests {
         let mut out = String::new();
         match write(arguments.as_ref(), NamedTuples::Undecided, &mut out, vm) {
             Ok(()) => Ok(out),
-            Err(Unwritten::NotPlain(error) | Unwritten::Raised(error)) => {
+            Err(WriteError::NotPlain(error) | WriteError::Raised(error)) => {
                 Err(error.as_object().str(vm).map(|it| it.to_string()).unwrap_or_default())
             }
         }
@@ -425,7 +431,7 @@ mod tests {
         let needed = read(usize::MAX).unwrap();
         assert!(needed >= 1000 * size_of::<PlainData>());
         assert_eq!(read(needed), Ok(needed));
-        assert_eq!(read(needed - 1), Err(Unreadable::NoMemory));
+        assert_eq!(read(needed - 1), Err(UnreadableAnswer::NoMemory));
     }
 
     /// Text that is mostly JSON.

@@ -4,8 +4,8 @@
 mod ctypes;
 mod files;
 mod imports;
+mod interning;
 mod json;
-mod shared;
 mod wire;
 
 use std::io::{self, Write};
@@ -16,11 +16,11 @@ use rustpython_vm::compiler::Mode;
 use rustpython_vm::scope::Scope;
 use rustpython_vm::{InterpreterBuilder, PyResult, Settings, VirtualMachine};
 
-use onecall_jail::Mode as JailMode;
+use onecall_jail::JailMode;
 
 use crate::bootstrap::{MODULES, Module};
-use crate::cell::Plan;
-use crate::inside::cell;
+use crate::sandbox_plan::SandboxPlan;
+use crate::worker_process::sandbox;
 
 /// The module that replaces file functions. It runs before the bootstrap, whose modules keep
 /// references to file functions.
@@ -28,7 +28,7 @@ const FILES: Module =
     Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") };
 
 /// The modules that fix parts of this interpreter's library. They run after the bootstrap.
-const REPAIRS: [Module; 2] = [
+const PATCHES: [Module; 2] = [
     Module { name: "_onecall_zones", file: "<onecall>/zones.py", source: include_str!("zones.py") },
     Module { name: "_onecall_xml", file: "<onecall>/xml.py", source: include_str!("xml.py") },
 ];
@@ -53,6 +53,8 @@ pub fn run_zygote(plan: &str) -> ExitCode {
     settings.install_signal_handlers = false;
     settings.allow_external_library = false;
     settings.utf8_mode = 1;
+    // A journalled run that is continued elsewhere must iterate over sets in the same order.
+    settings.hash_seed = Some(0);
     let builder = InterpreterBuilder::new().settings(settings).init_stdlib();
     let modules = [
         wire::module_def(&builder.ctx),
@@ -70,16 +72,16 @@ pub fn run_zygote(plan: &str) -> ExitCode {
 }
 
 fn isolate(plan: &str) -> io::Result<JailMode> {
-    let plan = Plan::parse(plan)?;
-    files::configure(plan.visible());
-    cell::isolate(plan.jail())?;
+    let plan = SandboxPlan::parse(plan)?;
+    files::configure(plan.visible_folders());
+    sandbox::isolate(plan.jail())?;
     Ok(plan.requirement().mode)
 }
 
 fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {
     // Without a sandbox, programs open files themselves.
     let files = (mode != JailMode::Off).then_some(FILES);
-    for module in files.into_iter().chain(MODULES).chain(REPAIRS) {
+    for module in files.into_iter().chain(MODULES).chain(PATCHES) {
         run_module(module, vm)?;
     }
     let zygote = vm.import("_onecall_zygote", 0)?;

@@ -14,29 +14,29 @@ mod native {
     use std::time::{Duration, Instant};
 
     use onecall_core::Freshness;
-    use onecall_jail::Scratch;
-    use rustpython_vm::builtins::{PyBytesRef, PyCode, PyDictRef, PyStrRef};
+    use onecall_jail::ScratchFolder;
+    use rustpython_vm::builtins::{PyBytesRef, PyCode, PyDictRef, PyStrRef, PyTypeRef};
     use rustpython_vm::function::{ArgIntoFloat, OptionalArg};
     use rustpython_vm::{PyObjectRef, PyRef, PyResult, VirtualMachine};
 
     use super::super::files;
     use super::super::imports;
-    use super::super::json::{self, NamedTuples, ParseError, Unwritten};
+    use super::super::json::{self, NamedTuples, ParseError, WriteError};
     use crate::files::channel::send_once;
-    use crate::files::frames::Answer as FileAnswer;
-    use crate::inside::cell;
-    use crate::inside::socket::{Socket, Waited};
-    use crate::protocol::{Answer, FromWorker, ToWorker};
+    use crate::files::packets::FileAnswer;
+    use crate::protocol::{AnswerPayload, FromWorker, ToWorker};
+    use crate::worker_process::sandbox;
+    use crate::worker_process::socket::{WaitOutcome, WorkerSocket};
 
-    /// The socket of this process: first that of a rehearsal, then that of its program.
-    static SOCKET: RwLock<Option<Arc<Socket>>> = RwLock::new(None);
+    /// The socket of this process: first that of a warm-up run, then that of its program.
+    static SOCKET: RwLock<Option<Arc<WorkerSocket>>> = RwLock::new(None);
 
-    fn socket(vm: &VirtualMachine) -> PyResult<Arc<Socket>> {
+    fn socket(vm: &VirtualMachine) -> PyResult<Arc<WorkerSocket>> {
         let socket = SOCKET.read().unwrap_or_else(PoisonError::into_inner).clone();
         socket.ok_or_else(|| vm.new_runtime_error("the worker has no socket yet".to_owned()))
     }
 
-    fn connect(socket: Option<Socket>) {
+    fn connect(socket: Option<WorkerSocket>) {
         *SOCKET.write().unwrap_or_else(PoisonError::into_inner) = socket.map(Arc::new);
     }
 
@@ -47,17 +47,17 @@ mod native {
         vm.new_os_error(error.to_string())
     }
 
-    /// Starts a rehearsal without a gateway, until [`detach`]: every request gets an answer.
+    /// Starts a warm-up run without a gateway, until [`end_warm_up`]: every request gets an answer.
     #[pyfunction]
-    fn rehearse(vm: &VirtualMachine) -> PyResult<()> {
-        let socket = Socket::rehearsal().map_err(|error| io_error(&error, vm))?;
+    fn begin_warm_up(vm: &VirtualMachine) -> PyResult<()> {
+        let socket = WorkerSocket::for_warm_up().map_err(|error| io_error(&error, vm))?;
         connect(Some(socket));
         Ok(())
     }
 
-    /// Ends a rehearsal.
+    /// Ends a warm-up run.
     #[pyfunction]
-    fn detach() {
+    fn end_warm_up() {
         connect(None);
     }
 
@@ -72,14 +72,14 @@ mod native {
             .and_then(|()| {
                 rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map_err(Into::into)
             })
-            .and_then(|socket| Socket::new(UnixStream::from(socket)))
+            .and_then(|socket| WorkerSocket::new(UnixStream::from(socket)))
             .map(|socket| connect(Some(socket)))
             .and_then(|()| onecall_jail::close_standard_streams());
         attached.map_err(|error| io_error(&error, vm))
     }
 
     /// The descriptors that this worker has to keep in its sandbox.
-    fn kept(socket: &Socket) -> Vec<BorrowedFd<'_>> {
+    fn kept_descriptors(socket: &WorkerSocket) -> Vec<BorrowedFd<'_>> {
         socket.descriptors().into_iter().chain(files::descriptor()).collect()
     }
 
@@ -87,43 +87,62 @@ mod native {
     #[pyfunction]
     fn lock(vm: &VirtualMachine) -> PyResult<()> {
         let socket = socket(vm)?;
-        cell::lock(&kept(&socket))
-            .and_then(|()| Socket::start_flusher(Arc::clone(&socket)))
+        sandbox::lock(&kept_descriptors(&socket))
+            .and_then(|()| WorkerSocket::start_flusher(Arc::clone(&socket)))
             .and_then(|()| socket.send(&FromWorker::Ready))
             .and_then(|()| socket.flush())
             .map_err(|error| io_error(&error, vm))
     }
 
     /// Waits for a program and applies its limits. Returns the size of its scratch folder, its
-    /// source, the condition for running it, its arguments separated by NUL, whether another
-    /// program will follow, and whether its value is wanted.
+    /// source, the condition for running it, its arguments separated by NUL, the seed and the
+    /// observations of a journalled run, whether another program will follow, and whether its value
+    /// is wanted.
     #[pyfunction]
-    fn next_program(vm: &VirtualMachine) -> PyResult<(u64, String, String, String, bool, bool)> {
+    fn next_program(vm: &VirtualMachine) -> PyResult {
         let socket = socket(vm)?;
         loop {
             let program = receive(None, vm, |frame| match frame {
-                ToWorker::Program { limits, scratch_bytes, wishes, condition, argv, code } => {
+                ToWorker::Program {
+                    limits,
+                    scratch_bytes,
+                    options,
+                    condition,
+                    argv,
+                    journal,
+                    code,
+                } => {
                     let texts = [code, condition, argv].map(str::to_owned);
-                    Some((limits, scratch_bytes, wishes, texts))
+                    let journal = journal.map(|it| [&it.seed, it.observations].concat());
+                    Some((limits, scratch_bytes, options, texts, journal.unwrap_or_default()))
                 }
-                ToWorker::Examine => {
+                ToWorker::TestSandbox => {
                     // The gateway ignores a failure of this worker, which ends in any case.
-                    _ = examine(&socket);
+                    _ = send_sandbox_report(&socket);
                     std::process::exit(0);
                 }
-                ToWorker::Hurry | ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
+                ToWorker::SkipWarmUp
+                | ToWorker::Held { .. }
+                | ToWorker::Released { .. }
+                | ToWorker::NameResolved { .. }
+                | ToWorker::Answer { .. } => None,
             })?;
-            if let Some(Some((limits, scratch, wishes, [code, condition, argv]))) = program {
-                cell::limit(limits).map_err(|error| io_error(&error, vm))?;
-                return Ok((scratch, code, condition, argv, wishes.stay, wishes.value));
+            if let Some(Some((limits, scratch, options, texts, journal))) = program {
+                sandbox::limit(limits).map_err(|error| io_error(&error, vm))?;
+                let mut parts = vec![vm.ctx.new_int(scratch).into()];
+                parts.extend(texts.map(|text| vm.ctx.new_str(text).into()));
+                parts.push(vm.ctx.new_bytes(journal).into());
+                let flags = [options.keep_worker, options.report_value];
+                parts.extend(flags.map(|flag| vm.ctx.new_bool(flag).into()));
+                return Ok(vm.ctx.new_tuple(parts).into());
             }
         }
     }
 
     /// Sends the report about the sandbox. If the sandbox works, this does not return.
-    fn examine(socket: &Socket) -> io::Result<()> {
-        let report = serde_json::to_string(&cell::examine(&kept(socket))?)?;
-        socket.send(&FromWorker::Examined { report: &report })?;
+    fn send_sandbox_report(socket: &WorkerSocket) -> io::Result<()> {
+        let report = serde_json::to_string(&sandbox::test(&kept_descriptors(socket))?)?;
+        socket.send(&FromWorker::SandboxTested { report: &report })?;
         socket.flush()?;
         onecall_jail::deadly_canary();
         Ok(())
@@ -133,7 +152,7 @@ mod native {
     /// reason why it could not be created.
     #[pyfunction]
     fn send_scratch(bytes: u64, socket: OwnedFd) {
-        let made = Scratch { bytes }.make();
+        let made = ScratchFolder { bytes }.make();
         // If nothing can be sent, the gateway sees a closed socket.
         _ = match &made {
             Ok(folder) => send_once(&socket, FileAnswer::Done, Some(folder)),
@@ -170,10 +189,10 @@ mod native {
 
     /// Reports that a program was not run because these modules are missing.
     #[pyfunction]
-    fn lacks(modules: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
+    fn report_missing_modules(modules: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
         let socket = socket(vm)?;
         socket
-            .send(&FromWorker::Lacks { modules: &modules.to_string_lossy() })
+            .send(&FromWorker::MissingModules { modules: &modules.to_string_lossy() })
             .and_then(|()| socket.flush())
             .map_err(|error| io_error(&error, vm))
     }
@@ -184,15 +203,15 @@ mod native {
         handle: impl FnOnce(ToWorker<'_>) -> T,
     ) -> PyResult<Option<T>> {
         // Other threads of the program continue while this one waits.
-        let detached = |wait: &mut dyn FnMut() -> io::Result<Waited>| vm.allow_threads(wait);
+        let detached = |wait: &mut dyn FnMut() -> io::Result<WaitOutcome>| vm.allow_threads(wait);
         socket(vm)?.receive(deadline, detached, handle).map_err(|error| io_error(&error, vm))
     }
 
-    fn received_already<T>(
+    fn take_received<T>(
         vm: &VirtualMachine,
         handle: impl FnOnce(ToWorker<'_>) -> T,
     ) -> PyResult<Option<T>> {
-        socket(vm)?.received_already(handle).map_err(|error| io_error(&error, vm))
+        socket(vm)?.take_received(handle).map_err(|error| io_error(&error, vm))
     }
 
     /// Sends a call with the arguments as JSON; a `fresh` call must not be answered from the cache.
@@ -208,8 +227,8 @@ mod native {
         let mut text = String::new();
         match json::write(arguments.as_ref(), NamedTuples::Undecided, &mut text, vm) {
             Ok(()) => send_call(id, &name, &text, fresh, vm).map(|()| true),
-            Err(Unwritten::NotPlain(_)) => Ok(false),
-            Err(Unwritten::Raised(error)) => Err(error),
+            Err(WriteError::NotPlain(_)) => Ok(false),
+            Err(WriteError::Raised(error)) => Err(error),
         }
     }
 
@@ -244,8 +263,8 @@ mod native {
         match json::write(arguments.as_ref(), NamedTuples::Undecided, &mut text, vm) {
             Ok(()) => send_arguments(&FromWorker::CallNode { id, node, arguments: &text }, vm)
                 .map(|()| true),
-            Err(Unwritten::NotPlain(_)) => Ok(false),
-            Err(Unwritten::Raised(error)) => Err(error),
+            Err(WriteError::NotPlain(_)) => Ok(false),
+            Err(WriteError::Raised(error)) => Err(error),
         }
     }
 
@@ -275,6 +294,66 @@ mod native {
             .map_err(|error| vm.new_value_error(format!("the question is too large: {error}")))
     }
 
+    /// Sends what the program has observed, and the place in the program of the call that follows.
+    #[pyfunction]
+    fn site(
+        line: u32,
+        column: u32,
+        task: PyStrRef,
+        observations: PyBytesRef,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
+        let (socket, task) = (socket(vm)?, task.to_string_lossy());
+        let observed = match observations.as_bytes() {
+            [] => Ok(()),
+            bytes => socket.send(&FromWorker::Observed(bytes)),
+        };
+        observed
+            .and_then(|()| socket.send(&FromWorker::Site { line, column, task: &task }))
+            .map_err(|error| io_error(&error, vm))
+    }
+
+    /// Sends what the program has observed.
+    #[pyfunction]
+    fn observed(bytes: PyBytesRef, vm: &VirtualMachine) -> PyResult<()> {
+        let frame = FromWorker::Observed(bytes.as_bytes());
+        socket(vm)?.send(&frame).map_err(|error| io_error(&error, vm))
+    }
+
+    /// Reports that the program has repeated all observations that it was given.
+    #[pyfunction]
+    fn replayed(vm: &VirtualMachine) -> PyResult<()> {
+        socket(vm)?.send(&FromWorker::Replayed).map_err(|error| io_error(&error, vm))
+    }
+
+    /// Reports that the program does not repeat what it did before.
+    #[pyfunction]
+    fn diverged(difference: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
+        let socket = socket(vm)?;
+        socket
+            .send(&FromWorker::Diverged { difference: &difference.to_string_lossy() })
+            .and_then(|()| socket.flush())
+            .map_err(|error| io_error(&error, vm))
+    }
+
+    /// Reports why the program cannot be repeated; `reason` is JSON.
+    #[pyfunction]
+    fn in_place_only(reason: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
+        let frame = FromWorker::InPlaceOnly { reason: &reason.to_string_lossy() };
+        socket(vm)?.send(&frame).map_err(|error| io_error(&error, vm))
+    }
+
+    /// Replaces an attribute of a class that is otherwise immutable.
+    #[pyfunction]
+    fn replace_attribute(
+        class: PyTypeRef,
+        name: PyStrRef,
+        value: PyObjectRef,
+        vm: &VirtualMachine,
+    ) {
+        class.set_attr(vm.ctx.intern_str(name.to_string_lossy().into_owned()), value);
+    }
+
     /// Cancels a call.
     #[pyfunction]
     fn cancel(id: u64, vm: &VirtualMachine) -> PyResult<()> {
@@ -293,9 +372,13 @@ mod native {
             .map_err(|error| io_error(&error, vm))?;
         loop {
             let received = receive(None, vm, |frame| match frame {
-                ToWorker::Name { meaning } => Ok(json::parse(meaning, vm)),
-                ToWorker::Answer { id, answer } => Err(Some(event(id, answer, vm))),
-                ToWorker::Program { .. } | ToWorker::Hurry | ToWorker::Examine => Err(None),
+                ToWorker::NameResolved { meaning } => Ok(json::parse(meaning, vm)),
+                ToWorker::Answer { id, answer } => Err(Some(answer_tuple(id, answer, vm))),
+                ToWorker::Held { id } => Err(Some(Ok(held_tuple(id, true, vm)))),
+                ToWorker::Released { id } => Err(Some(Ok(held_tuple(id, false, vm)))),
+                ToWorker::Program { .. } | ToWorker::SkipWarmUp | ToWorker::TestSandbox => {
+                    Err(None)
+                }
             })?;
             match received {
                 Some(Ok(meaning)) => {
@@ -313,7 +396,8 @@ mod native {
 
     /// Waits for answers. Returns a list of `(id, succeeded, value or message)` with all that have
     /// arrived; it is empty if `seconds` pass or another thread interrupts the wait. `succeeded` is
-    /// `None` if the answer cannot be converted.
+    /// `None` if the answer cannot be converted. An entry with a negative id is no answer: the call
+    /// waits for a person if the second value is true, and no longer otherwise.
     #[pyfunction]
     fn wait(seconds: Option<ArgIntoFloat>, vm: &VirtualMachine) -> PyResult {
         let deadline = seconds.map(|seconds| {
@@ -323,34 +407,44 @@ mod native {
         socket(vm)?.flush().map_err(|error| io_error(&error, vm))?;
         let mut answers = Vec::new();
         let take = |frame: ToWorker<'_>| match frame {
-            ToWorker::Answer { id, answer } => Some(event(id, answer, vm)),
-            ToWorker::Name { .. }
+            ToWorker::Answer { id, answer } => Some(answer_tuple(id, answer, vm)),
+            ToWorker::Held { id } => Some(Ok(held_tuple(id, true, vm))),
+            ToWorker::Released { id } => Some(Ok(held_tuple(id, false, vm))),
+            ToWorker::NameResolved { .. }
             | ToWorker::Program { .. }
-            | ToWorker::Hurry
-            | ToWorker::Examine => None,
+            | ToWorker::SkipWarmUp
+            | ToWorker::TestSandbox => None,
         };
         if let Some(Some(first)) = receive(deadline, vm, take)? {
             answers.push(first?);
-            while let Some(Some(next)) = received_already(vm, take)? {
+            while let Some(Some(next)) = take_received(vm, take)? {
                 answers.push(next?);
             }
         }
         Ok(vm.ctx.new_list(answers).into())
     }
 
-    fn event(id: u64, answer: Answer<'_>, vm: &VirtualMachine) -> PyResult {
+    /// An entry for a call that begins or stops to wait for a person.
+    fn held_tuple(id: u64, is_held: bool, vm: &VirtualMachine) -> PyObjectRef {
+        let (id, context) = (-i128::from(id), &vm.ctx);
+        let parts =
+            vec![context.new_int(id).into(), context.new_bool(is_held).into(), context.none()];
+        context.new_tuple(parts).into()
+    }
+
+    fn answer_tuple(id: u64, answer: AnswerPayload<'_>, vm: &VirtualMachine) -> PyResult {
         let context = &vm.ctx;
         let (succeeded, value) = match answer {
-            Answer::Nothing => (context.new_bool(true).into(), context.none()),
-            Answer::Error(message) => {
+            AnswerPayload::Nothing => (context.new_bool(true).into(), context.none()),
+            AnswerPayload::Error(message) => {
                 (context.new_bool(false).into(), context.new_str(message).into())
             }
-            Answer::Json(text) => match json::parse(text, vm) {
+            AnswerPayload::Json(text) => match json::parse(text, vm) {
                 Ok(value) => (context.new_bool(true).into(), value),
                 Err(error) => (context.none(), unreadable(error, vm)?),
             },
-            Answer::Text(text) => (context.new_bool(true).into(), parsed_text(text, vm)?),
-            Answer::Content(text) => match json::parse(text, vm) {
+            AnswerPayload::Text(text) => (context.new_bool(true).into(), parsed_text(text, vm)?),
+            AnswerPayload::Content(text) => match json::parse(text, vm) {
                 Ok(written) => (context.new_bool(true).into(), with_content(&written, vm)?),
                 Err(error) => (context.none(), unreadable(error, vm)?),
             },
@@ -430,7 +524,7 @@ mod native {
         let mut text = String::new();
         match json::write(&value, NamedTuples::Lists, &mut text, vm) {
             Ok(()) => Ok(text),
-            Err(Unwritten::NotPlain(error) | Unwritten::Raised(error)) => Err(error),
+            Err(WriteError::NotPlain(error) | WriteError::Raised(error)) => Err(error),
         }
     }
 
@@ -443,8 +537,8 @@ mod native {
 
     /// Tells the gateway that this worker accepts no other program.
     #[pyfunction]
-    fn hang_up(vm: &VirtualMachine) -> PyResult<()> {
-        socket(vm)?.hang_up().map_err(|error| io_error(&error, vm))
+    fn close_sending(vm: &VirtualMachine) -> PyResult<()> {
+        socket(vm)?.close_sending().map_err(|error| io_error(&error, vm))
     }
 
     /// Reports the end of the program: the value of its last expression as JSON or empty, or else

@@ -9,10 +9,10 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// Flags for sending: a closed receiver is an error and raises no signal.
-pub(crate) const SEND: SendFlags = SendFlags::NOSIGNAL;
+pub(crate) const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL;
 
 /// Flags for receiving descriptors: they are not inherited by executed programs.
-pub(crate) const RECEIVE: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+pub(crate) const RECEIVE_FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 
 /// A pair of connected sockets that keep the boundaries of messages.
 pub(crate) fn packet_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -21,7 +21,7 @@ pub(crate) fn packet_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Opens a file that contains the size of this process's address space.
-pub(crate) fn open_own_size() -> io::Result<File> {
+pub(crate) fn open_memory_usage() -> io::Result<File> {
     File::open("/proc/self/statm")
 }
 

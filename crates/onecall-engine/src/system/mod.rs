@@ -11,9 +11,9 @@ mod other;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    ExitWatch, RECEIVE, SEND, Wakeup, enlarge_pipe, open_own_size, packet_sockets,
+    ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, enlarge_pipe, open_memory_usage, packet_sockets,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
-    ExitWatch, RECEIVE, SEND, Wakeup, enlarge_pipe, open_own_size, packet_sockets,
+    ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, enlarge_pipe, open_memory_usage, packet_sockets,
 };

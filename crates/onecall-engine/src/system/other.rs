@@ -10,10 +10,10 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::Pid;
 
 /// Flags for sending. Processes of onecall ignore the signal for a closed receiver.
-pub(crate) const SEND: SendFlags = SendFlags::empty();
+pub(crate) const SEND_FLAGS: SendFlags = SendFlags::empty();
 
 /// Flags for receiving descriptors.
-pub(crate) const RECEIVE: RecvFlags = RecvFlags::empty();
+pub(crate) const RECEIVE_FLAGS: RecvFlags = RecvFlags::empty();
 
 /// Fails: only a program in a sandbox asks for files on such a socket.
 pub(crate) fn packet_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -21,7 +21,7 @@ pub(crate) fn packet_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Fails: the system's Python is supported on Linux only.
-pub(crate) fn open_own_size() -> io::Result<File> {
+pub(crate) fn open_memory_usage() -> io::Result<File> {
     let reason = "onecall runs programs on the system's Python on Linux only; set `engine: python`";
     Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_only_the_sandbox_needs_is_refused() {
         assert_eq!(packet_sockets().unwrap_err().kind(), io::ErrorKind::Unsupported);
-        let refused = open_own_size().unwrap_err().to_string();
+        let refused = open_memory_usage().unwrap_err().to_string();
         assert!(refused.contains("on Linux only"), "{refused}");
     }
 }

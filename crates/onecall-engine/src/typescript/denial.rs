@@ -1,14 +1,14 @@
 //! Recognises from the text of a failure what a program tried that programs cannot do.
 
 /// The text between a missing name and the reason.
-const ABSENT: &str = " is not available: ";
+const NOT_AVAILABLE: &str = " is not available: ";
 
 /// The text between a missing module and the reason.
 const NOT_IMPORTED: &str = "' cannot be imported: ";
 
 /// Names and modules that belong to something that programs cannot do, by its name in
-/// `onecall_core::Denied`.
-const SIGNS: [(&str, &[&str]); 4] = [
+/// `onecall_core::DeniedResource`.
+const DENIED_NAMES: [(&str, &[&str]); 4] = [
     (
         "network",
         &[
@@ -36,13 +36,13 @@ const SIGNS: [(&str, &[&str]); 4] = [
 
 /// The operation that was denied, if the failure with this text and message is about one.
 pub(super) fn denied(text: &str, message: &str) -> Option<&'static str> {
-    let wanted = match message.split_once(ABSENT) {
+    let wanted = match message.split_once(NOT_AVAILABLE) {
         Some(("require", _)) => quoted(text.split_once("require(")?.1)?,
         Some((name, _)) => name,
         None => message.strip_prefix('\'')?.split_once(NOT_IMPORTED)?.0,
     };
     let wanted = wanted.strip_prefix("node:").unwrap_or(wanted);
-    SIGNS.iter().find(|(_, signs)| signs.contains(&wanted)).map(|(denied, _)| *denied)
+    DENIED_NAMES.iter().find(|(_, signs)| signs.contains(&wanted)).map(|(denied, _)| *denied)
 }
 
 /// The quoted text at the beginning of `text`.

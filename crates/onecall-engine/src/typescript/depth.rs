@@ -8,11 +8,11 @@
 const MAX_DEPTH: usize = 1_000;
 
 /// Keywords after which the same expression or statement continues one level deeper.
-const DEEPER: [&str; 9] =
+const NESTING_KEYWORDS: [&str; 9] =
     ["typeof", "void", "delete", "await", "new", "yield", "else", "keyof", "extends"];
 
 /// Keywords that begin a statement: what came before on another line has ended.
-const BEGINNINGS: [&str; 18] = [
+const STATEMENT_KEYWORDS: [&str; 18] = [
     "const",
     "let",
     "var",
@@ -34,11 +34,11 @@ const BEGINNINGS: [&str; 18] = [
 ];
 
 /// Whether the nesting is within the limit. Never true for a program that overflows the parser.
-pub(super) fn is_shallow(source: &str) -> bool {
+pub(super) fn is_within_depth(source: &str) -> bool {
     let mut depth = Depth::default();
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
-        let (length, token) = next(rest, first, &depth);
+        let (length, token) = next_token(rest, first, &depth);
         depth.take(token);
         if depth.total > MAX_DEPTH {
             return false;
@@ -74,7 +74,7 @@ struct Depth {
     /// For every open bracket, its kind and the depth of what precedes it.
     open: Vec<(Bracket, usize)>,
     /// The depth of the statement or expression that is being read.
-    run: usize,
+    statement_depth: usize,
     total: usize,
     /// Whether a slash would be a division.
     after_value: bool,
@@ -98,56 +98,56 @@ impl Depth {
                 return;
             }
             Token::Open(bracket) => {
-                self.open.push((bracket, self.run));
-                self.run = 0;
+                self.open.push((bracket, self.statement_depth));
+                self.statement_depth = 0;
                 self.total += 1;
             }
             Token::Close => {
-                self.total -= self.run;
+                self.total -= self.statement_depth;
                 if let Some((_, before)) = self.open.pop() {
                     self.total -= 1;
-                    self.run = before;
+                    self.statement_depth = before;
                 } else {
-                    self.run = 0;
+                    self.statement_depth = 0;
                 }
             }
-            Token::End => self.end(),
+            Token::End => self.end_statement(),
             Token::Word(word) => {
-                if after_break && BEGINNINGS.contains(&word) {
-                    self.end();
+                if after_break && STATEMENT_KEYWORDS.contains(&word) {
+                    self.end_statement();
                 }
-                if DEEPER.contains(&word) {
-                    self.deeper();
+                if NESTING_KEYWORDS.contains(&word) {
+                    self.nest();
                 }
             }
             Token::Value => {}
             Token::Operator(operator) => {
                 // Binary operators nest to the left, where the parser does not recurse.
                 if !self.after_value || "=?<>".contains(operator) {
-                    self.deeper();
+                    self.nest();
                 }
             }
         }
         self.after_value = match token {
             Token::Value | Token::Close => true,
-            Token::Word(word) => !DEEPER.contains(&word) && word != "return",
+            Token::Word(word) => !NESTING_KEYWORDS.contains(&word) && word != "return",
             _ => false,
         };
     }
 
-    fn deeper(&mut self) {
-        self.run += 1;
+    fn nest(&mut self) {
+        self.statement_depth += 1;
         self.total += 1;
     }
 
-    fn end(&mut self) {
-        self.total -= self.run;
-        self.run = 0;
+    fn end_statement(&mut self) {
+        self.total -= self.statement_depth;
+        self.statement_depth = 0;
     }
 }
 
 /// The length of the next token in bytes, and its kind.
-fn next<'a>(rest: &'a str, first: char, depth: &Depth) -> (usize, Token<'a>) {
+fn next_token<'a>(rest: &'a str, first: char, depth: &Depth) -> (usize, Token<'a>) {
     if depth.in_template() {
         return match first {
             '`' => (1, Token::Close),
@@ -162,12 +162,12 @@ fn next<'a>(rest: &'a str, first: char, depth: &Depth) -> (usize, Token<'a>) {
         '(' | '[' | '{' => (1, Token::Open(Bracket::Plain)),
         ')' | ']' | '}' => (1, Token::Close),
         ';' | ',' => (1, Token::End),
-        '\'' | '"' => (quoted(rest, first), Token::Value),
+        '\'' | '"' => (literal_length(rest, first), Token::Value),
         '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), Token::Nothing),
         '/' if rest.starts_with("/*") => {
             (rest.find("*/").map_or(rest.len(), |end| end + 2), Token::Nothing)
         }
-        '/' if !depth.after_value => (quoted(rest, first), Token::Value),
+        '/' if !depth.after_value => (literal_length(rest, first), Token::Value),
         '.' => (1, Token::Nothing),
         _ if first.is_whitespace() => (first.len_utf8(), Token::Nothing),
         _ if is_word(first) => {
@@ -183,7 +183,7 @@ fn is_word(character: char) -> bool {
 }
 
 /// The length of a literal that begins and ends with `quote`, on one line.
-fn quoted(rest: &str, quote: char) -> usize {
+fn literal_length(rest: &str, quote: char) -> usize {
     let (mut is_escaped, mut in_class) = (false, false);
     for (position, character) in rest.char_indices().skip(1) {
         match character {
@@ -225,7 +225,7 @@ mod tests {
             nested("f(x, ", ")"),
             "(".repeat(5_000),
         ] {
-            assert!(!is_shallow(&source), "{}", source.get(..20).unwrap_or_default());
+            assert!(!is_within_depth(&source), "{}", source.get(..20).unwrap_or_default());
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
             long("// it's ((((\n/* \" [[[[ */ x = /[/(\\/]{2}\"/ ; y = '((((' / 2\n"),
             format!("x = `{}`", long("(((` + `\\`${1}")),
         ] {
-            assert!(is_shallow(&source), "{}", source.get(..40).unwrap_or_default());
+            assert!(is_within_depth(&source), "{}", source.get(..40).unwrap_or_default());
         }
     }
 }

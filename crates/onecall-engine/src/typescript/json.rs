@@ -9,14 +9,14 @@ use jiter::{Jiter, JiterError, Peek};
 use rquickjs::object::Filter;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as JsString, Type, Value};
 
-use crate::inside::place::{Step, place};
+use crate::worker_process::argument_path::{PathStep, describe_path};
 
 /// Deeper nesting is refused when reading and when writing, long before the stack overflows.
 const MAX_DEPTH: usize = 900;
 
 /// How many levels count for an object that is converted by JavaScript, which takes that much more
 /// stack.
-const CONVERSION: usize = 5;
+const CONVERSION_LEVELS: usize = 5;
 
 /// The largest integer that a number represents exactly.
 const MAX_SAFE: i64 = (1 << 53) - 1;
@@ -25,7 +25,7 @@ const MAX_SAFE: i64 = (1 << 53) - 1;
 const SAFE_DIGITS: usize = 15;
 
 /// Functions of JavaScript that this module uses, as they were before the program ran.
-pub(super) struct Lent<'js> {
+pub(super) struct JsonHelpers<'js> {
     /// Converts a string of digits into a `BigInt`.
     pub(super) big_integer: Function<'js>,
     /// Converts a `BigInt` into digits.
@@ -33,34 +33,42 @@ pub(super) struct Lent<'js> {
     /// Converts an object that is not plain data for JSON. Returns an object with the result as
     /// `value`, or with the reason for an error as `refused`, or with neither if no conversion is
     /// needed.
-    pub(super) form: Function<'js>,
+    pub(super) to_plain: Function<'js>,
 }
 
 /// Parses one JSON document; `NaN`, `Infinity` and `-Infinity` are accepted as numbers. `None` if
 /// the text is not JSON or is nested too deeply.
-pub(super) fn parse<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
+pub(super) fn parse<'js>(
+    ctx: &Ctx<'js>,
+    text: &str,
+    json_helpers: &JsonHelpers<'js>,
+) -> Option<Value<'js>> {
     let first = text.trim_ascii_start().bytes().next()?;
     if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
     {
         return None;
     }
     if has_large_integer(text) {
-        return parse_own(ctx, text, lent);
+        return parse_exactly(ctx, text, json_helpers);
     }
     match ctx.json_parse(text) {
         Ok(value) => Some(value),
         Err(_) => {
             ctx.catch();
             let is_nearly_json = text.contains("NaN") || text.contains("Infinity");
-            is_nearly_json.then(|| parse_own(ctx, text, lent)).flatten()
+            is_nearly_json.then(|| parse_exactly(ctx, text, json_helpers)).flatten()
         }
     }
 }
 
 /// Parses what JavaScript's own parser would refuse or round.
-fn parse_own<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
+fn parse_exactly<'js>(
+    ctx: &Ctx<'js>,
+    text: &str,
+    json_helpers: &JsonHelpers<'js>,
+) -> Option<Value<'js>> {
     let source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
-    let mut parser = Parser { source, ctx, lent };
+    let mut parser = Parser { source, ctx, json_helpers };
     let first = parser.source.peek().ok()?;
     let value = parser.value(first, 0).ok()?;
     parser.source.finish().is_ok().then_some(value)
@@ -102,7 +110,7 @@ fn has_large_integer(text: &str) -> bool {
 struct Parser<'a, 'js> {
     source: Jiter<'a>,
     ctx: &'a Ctx<'js>,
-    lent: &'a Lent<'js>,
+    json_helpers: &'a JsonHelpers<'js>,
 }
 
 enum ParseError {
@@ -175,24 +183,29 @@ impl<'js> Parser<'_, 'js> {
             let number = digits.parse().map_err(|_| ParseError::Json)?;
             return Ok(Value::new_number(self.ctx.clone(), number));
         }
-        Ok(self.lent.big_integer.call((digits,))?)
+        Ok(self.json_helpers.big_integer.call((digits,))?)
     }
 }
 
 /// Writes `value` as JSON, or throws a `TypeError` that names the position.
-pub(super) fn write<'js>(ctx: &Ctx<'js>, value: &Value<'js>, lent: &Lent<'js>) -> Result<String> {
+pub(super) fn write<'js>(
+    ctx: &Ctx<'js>,
+    value: &Value<'js>,
+    json_helpers: &JsonHelpers<'js>,
+) -> Result<String> {
     let plain = Object::new(ctx.clone())?.get_prototype();
-    let mut writer = Writer { out: String::new(), path: Vec::new(), depth: 0, ctx, lent, plain };
+    let mut writer =
+        Writer { out: String::new(), path: Vec::new(), depth: 0, ctx, json_helpers, plain };
     writer.value(value)?;
     Ok(writer.out)
 }
 
 struct Writer<'a, 'js> {
     out: String,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     depth: usize,
     ctx: &'a Ctx<'js>,
-    lent: &'a Lent<'js>,
+    json_helpers: &'a JsonHelpers<'js>,
     /// The prototype of plain objects.
     plain: Option<Object<'js>>,
 }
@@ -210,7 +223,7 @@ impl<'js> Writer<'_, 'js> {
             Type::Float => self.float(value.as_float().unwrap_or_default())?,
             Type::String => self.string(value)?,
             Type::BigInt => {
-                let digits: String = self.lent.digits.call((value.clone(),))?;
+                let digits: String = self.json_helpers.digits.call((value.clone(),))?;
                 self.out.push_str(&digits);
             }
             Type::Array => self.items(value)?,
@@ -249,7 +262,9 @@ impl<'js> Writer<'_, 'js> {
     }
 
     fn items(&mut self, value: &Value<'js>) -> Result<()> {
-        let Some(array) = value.as_array() else { return Err(self.refuse("an unknown thing")) };
+        let Some(array) = value.as_array() else {
+            return Err(self.refuse("a value of an unknown type"));
+        };
         self.out.push('[');
         // A getter of the program may change the array during the loop.
         let mut index = 0;
@@ -258,7 +273,7 @@ impl<'js> Writer<'_, 'js> {
                 self.out.push(',');
             }
             let item: Value<'js> = array.get(index)?;
-            if !self.step(Step::Index(index), &item)? {
+            if !self.write_nested(PathStep::Index(index), &item)? {
                 self.out.push_str("null");
             }
             index += 1;
@@ -268,29 +283,31 @@ impl<'js> Writer<'_, 'js> {
     }
 
     fn object(&mut self, value: &Value<'js>) -> Result<bool> {
-        let Some(object) = value.as_object() else { return Err(self.refuse("an unknown thing")) };
+        let Some(object) = value.as_object() else {
+            return Err(self.refuse("a value of an unknown type"));
+        };
         let prototype = object.get_prototype();
         if prototype.is_some() && (prototype != self.plain || value.is_proxy()) {
-            let form: Object<'js> = self.lent.form.call((object.clone(),))?;
-            if let Some(what) = form.get::<_, Option<String>>("refused")? {
+            let conversion: Object<'js> = self.json_helpers.to_plain.call((object.clone(),))?;
+            if let Some(what) = conversion.get::<_, Option<String>>("refused")? {
                 return Err(self.refuse(&what));
             }
-            if form.contains_key("value")? {
-                let plain: Value<'js> = form.get("value")?;
-                return self.deeper(CONVERSION, |writer| writer.value(&plain));
+            if conversion.contains_key("value")? {
+                let plain: Value<'js> = conversion.get("value")?;
+                return self.nested(CONVERSION_LEVELS, |writer| writer.value(&plain));
             }
         }
         let convert: Value<'js> = object.get("toJSON")?;
         if let Some(convert) = convert.as_function() {
             let key = match self.path.last() {
-                Some(Step::Key(key)) => key.clone(),
-                Some(Step::Index(index)) => index.to_string(),
+                Some(PathStep::Key(key)) => key.clone(),
+                Some(PathStep::Index(index)) => index.to_string(),
                 None => String::new(),
             };
             let converted: Value<'js> =
                 convert.call((rquickjs::function::This(object.clone()), key))?;
             if converted != *value {
-                return self.deeper(CONVERSION, |writer| writer.value(&converted));
+                return self.nested(CONVERSION_LEVELS, |writer| writer.value(&converted));
             }
         }
         self.out.push('{');
@@ -309,7 +326,7 @@ impl<'js> Writer<'_, 'js> {
             self.string(key.as_value())?;
             self.out.push(':');
             let key = key.to_string().unwrap_or_default();
-            if !self.step(Step::Key(key), &item)? {
+            if !self.write_nested(PathStep::Key(key), &item)? {
                 self.out.push_str("null");
             }
         }
@@ -317,21 +334,22 @@ impl<'js> Writer<'_, 'js> {
         Ok(true)
     }
 
-    fn step(&mut self, step: Step, value: &Value<'js>) -> Result<bool> {
+    fn write_nested(&mut self, step: PathStep, value: &Value<'js>) -> Result<bool> {
         self.path.push(step);
-        let written = self.deeper(1, |writer| writer.value(value))?;
+        let written = self.nested(1, |writer| writer.value(value))?;
         self.path.pop();
         Ok(written)
     }
 
-    fn deeper(
+    fn nested(
         &mut self,
         levels: usize,
         write: impl FnOnce(&mut Self) -> Result<bool>,
     ) -> Result<bool> {
         if self.depth > MAX_DEPTH {
             self.path.truncate(1);
-            let message = format!("{} is nested too deeply or contains itself", place(&self.path));
+            let message =
+                format!("{} is nested too deeply or contains itself", describe_path(&self.path));
             return Err(Exception::throw_type(self.ctx, &message));
         }
         self.depth += levels;
@@ -344,7 +362,7 @@ impl<'js> Writer<'_, 'js> {
         let message = format!(
             "{} is {what}, which JSON cannot carry; pass strings, finite numbers, bigints, \
              booleans, null, arrays or plain objects",
-            place(&self.path)
+            describe_path(&self.path)
         );
         Exception::throw_type(self.ctx, &message)
     }

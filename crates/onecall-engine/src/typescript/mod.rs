@@ -1,13 +1,18 @@
 //! Workers for TypeScript: QuickJS inside this binary, and the prelude, which provides the globals
 //! that programs expect.
 
+mod answers;
+mod clock;
 mod denial;
 mod depth;
+mod journal;
 mod json;
 mod modules;
+mod observations;
 mod positions;
 mod prelude;
 mod program;
+mod random;
 mod returns;
 mod specifier;
 mod stack;
@@ -22,8 +27,8 @@ use onecall_jail::Jail;
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime};
 use rustix::process::{Resource, getrlimit};
 
-use crate::cell::Plan;
-use crate::inside::cell;
+use crate::sandbox_plan::SandboxPlan;
+use crate::worker_process::sandbox;
 
 /// The usual stack size of a process, used if there is no limit.
 const USUAL_STACK: u64 = 8 * 1024 * 1024;
@@ -35,7 +40,7 @@ const WARM_UP: &str = include_str!("prelude/warm_up.ts");
 /// Runs the zygote on this process's stdin until the gateway closes it. `plan` is the argument that
 /// the engine started this process with; it describes the sandbox of the workers.
 pub fn run_zygote(plan: &str) -> ExitCode {
-    match isolate(plan).and_then(|()| Engine::new()).and_then(|engine| engine.serve()) {
+    match isolate(plan).and_then(|()| JavaScriptEngine::new()).and_then(|engine| engine.serve()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The gateway logs what the zygote writes to stderr.
@@ -47,18 +52,18 @@ pub fn run_zygote(plan: &str) -> ExitCode {
 
 /// Isolates the process. These programs have no access to files.
 fn isolate(plan: &str) -> io::Result<()> {
-    let requirement = Plan::parse(plan)?.requirement();
-    cell::isolate(Jail { requirement, ..Jail::default() })
+    let requirement = SandboxPlan::parse(plan)?.requirement();
+    sandbox::isolate(Jail { requirement, ..Jail::default() })
 }
 
 /// A JavaScript context with its prelude, ready for a program.
-struct Engine {
+struct JavaScriptEngine {
     runtime: Runtime,
     context: Context,
     hooks: Persistent<Object<'static>>,
 }
 
-impl Engine {
+impl JavaScriptEngine {
     fn new() -> io::Result<Self> {
         let runtime = Runtime::new().map_err(io::Error::other)?;
         // The runtime is never freed: it ends with its process, and freeing it would fail as long
@@ -66,29 +71,29 @@ impl Engine {
         std::mem::forget(runtime.clone());
         runtime.set_max_stack_size(stack_bytes());
         let context = Context::full(&runtime).map_err(io::Error::other)?;
-        let (hooks, servers, rejected) = context.with(|ctx| {
+        let (hooks, loader, rejected) = context.with(|ctx| {
             let install = || {
                 let hooks = prelude::install(&ctx)?;
                 let tool: Function<'_> = hooks.get("tool")?;
                 let client: Object<'_> = hooks.get("client")?;
                 let rejected: Function<'_> = hooks.get("rejected")?;
-                let servers = modules::Servers {
+                let loader = modules::ServerModuleLoader {
                     tool: Persistent::save(&ctx, tool),
                     client: Persistent::save(&ctx, client),
                 };
                 let rejected = Persistent::save(&ctx, rejected);
-                Ok((Persistent::save(&ctx, hooks), servers, rejected))
+                Ok((Persistent::save(&ctx, hooks), loader, rejected))
             };
-            install().map_err(|error: rquickjs::Error| said(&ctx, &error))
+            install().map_err(|error: rquickjs::Error| prelude_error(&ctx, &error))
         })?;
-        runtime.set_loader(modules::AsWritten, servers);
+        runtime.set_loader(modules::VerbatimResolver, loader);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |ctx, promise, reason, is_handled| {
-                let told = rejected
+                let called = rejected
                     .clone()
                     .restore(&ctx)
                     .and_then(|rejected| rejected.call::<_, ()>((promise, reason, is_handled)));
-                if told.is_err() {
+                if called.is_err() {
                     ctx.catch();
                 }
             },
@@ -98,7 +103,7 @@ impl Engine {
 
     fn serve(&self) -> io::Result<()> {
         zygote::serve(|| {
-            let failure = match self.work() {
+            let failure = match self.run_next_program() {
                 Ok(failure) => failure,
                 Err(error) => Some(error.to_string()),
             };
@@ -108,7 +113,7 @@ impl Engine {
     }
 
     /// Runs the next program; returns the text of its failure, or `None`.
-    fn work(&self) -> io::Result<Option<String>> {
+    fn run_next_program(&self) -> io::Result<Option<String>> {
         wire::attach()?;
         if let Some(failure) = self.run(WARM_UP) {
             return Ok(Some(failure));
@@ -141,7 +146,7 @@ fn stack_bytes() -> usize {
 }
 
 /// Converts an error of the prelude into a message.
-fn said(ctx: &Ctx<'_>, error: &rquickjs::Error) -> io::Error {
+fn prelude_error(ctx: &Ctx<'_>, error: &rquickjs::Error) -> io::Error {
     let thrown = ctx.catch();
     match thrown.as_exception() {
         Some(exception) => io::Error::other(format!("the prelude failed: {exception}")),
@@ -155,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_rehearsal_succeeds() {
-        let engine = Engine::new().unwrap();
+        let engine = JavaScriptEngine::new().unwrap();
         assert_eq!(engine.run(WARM_UP), None);
     }
 }

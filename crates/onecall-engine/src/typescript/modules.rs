@@ -7,23 +7,23 @@ use std::collections::{BTreeMap, HashMap};
 
 use onecall_catalog::{camel_case, identifier};
 use onecall_core::nearest::nearest_words;
-use onecall_core::{Category, ProgramQuestion};
+use onecall_core::{ProgramQuestion, ToolCategory};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::specifier::Requested;
+use super::specifier::ImportTarget;
 use super::strip::Import;
 use super::wire;
 
 /// The exports of the client module.
-const CLIENT: [&str; 6] =
+const CLIENT_EXPORTS: [&str; 6] =
     ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 
 /// How many similar names are suggested for an unknown one.
-const NEAREST: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The tools that a module exports, by the names of the exports.
 type Exports = BTreeMap<String, Tool>;
@@ -41,7 +41,7 @@ struct Tool {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Answer {
+enum ServerAnswer {
     Found { tools: Vec<Tool> },
     Problem { problem: String },
 }
@@ -53,10 +53,10 @@ enum ImportError {
     NoCategory { category: String, known: String },
     #[error("server '{server}' has the tool '{tool}' in '{actual}', not in '{category}'")]
     OtherCategory { server: String, tool: String, actual: String, category: String },
-    #[error("server '{server}' has no tool '{tool}'{near}")]
-    NoTool { server: String, tool: String, near: String },
-    #[error("server '{server}' has no tool or category '{part}'{near}")]
-    NoPart { server: String, part: String, near: String },
+    #[error("server '{server}' has no tool '{tool}'{suggestion}")]
+    NoTool { server: String, tool: String, suggestion: String },
+    #[error("server '{server}' has no tool or category '{part}'{suggestion}")]
+    NoPart { server: String, part: String, suggestion: String },
     #[error("server '{server}' has no tools in '{category}', only in {actual}")]
     EmptyCategory { server: String, category: String, actual: String },
     #[error("'{specifier}' is the folder of all servers; import from './mcp-apis/<server>'")]
@@ -72,65 +72,65 @@ enum ImportError {
     Gateway(String),
 }
 
-type Found<T> = std::result::Result<T, ImportError>;
+type ImportResult<T> = std::result::Result<T, ImportError>;
 
 thread_local! {
-    static KNOWN: RefCell<HashMap<String, Found<Exports>>> = RefCell::new(HashMap::new());
+    static SERVER_TOOLS: RefCell<HashMap<String, ImportResult<Exports>>> = RefCell::new(HashMap::new());
 }
 
 /// The exports of a module.
-struct Contents {
+struct ModuleContents {
     exports: Exports,
     /// The export that is also the default, if the module was imported for one tool.
-    only: Option<String>,
+    default_export: Option<String>,
 }
 
 /// What is wrong with an import, if anything.
-pub(super) fn problem_of(import: &Import) -> Option<String> {
+pub(super) fn import_problem(import: &Import) -> Option<String> {
     let name = import.name.as_ref().filter(|name| *name != "default");
     let module = &import.module;
-    if Requested::of(module) == Some(Requested::Client) {
-        let unknown = name.filter(|name| !CLIENT.contains(&name.as_str()))?;
-        let near = did_you_mean(unknown, CLIENT.into_iter());
-        return Some(format!("'{module}' has no function '{unknown}'{near}"));
+    if ImportTarget::of(module) == Some(ImportTarget::Client) {
+        let unknown = name.filter(|name| !CLIENT_EXPORTS.contains(&name.as_str()))?;
+        let suggestion = did_you_mean(unknown, CLIENT_EXPORTS.into_iter());
+        return Some(format!("'{module}' has no function '{unknown}'{suggestion}"));
     }
-    let Contents { exports, .. } = match contents(module) {
+    let ModuleContents { exports, .. } = match module_contents(module) {
         Ok(contents) => contents,
         Err(error) => return Some(error.to_string()),
     };
     let name = name.filter(|name| !exports.contains_key(*name))?;
-    let hint = elsewhere(module, name)
+    let hint = category_hint(module, name)
         .unwrap_or_else(|| did_you_mean(name, exports.keys().map(String::as_str)));
     Some(format!("'{module}' has no tool '{name}'{hint}"))
 }
 
 /// A hint where a tool can be imported from, if a category of its server does not have it.
-fn elsewhere(module: &str, name: &str) -> Option<String> {
-    let Some(Requested::Part { server, .. }) = Requested::of(module) else { return None };
+fn category_hint(module: &str, name: &str) -> Option<String> {
+    let Some(ImportTarget::Part { server, .. }) = ImportTarget::of(module) else { return None };
     let all = tools_of(server).ok()?;
     let category = &all.get(name)?.category;
     Some(format!("; it is in './mcp-apis/{server}/{category}'"))
 }
 
 fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = nearest_words(name, known, NEAREST);
-    match near.as_slice() {
+    let suggestion = nearest_words(name, known, MAX_SUGGESTIONS);
+    match suggestion.as_slice() {
         [] => String::new(),
         names => format!(". Did you mean: {}?", names.join(" or ")),
     }
 }
 
 /// The exports of a module, or why nothing can be imported from it.
-fn contents(specifier: &str) -> Found<Contents> {
-    let whole = |exports| Contents { exports, only: None };
-    match Requested::of(specifier) {
-        Some(Requested::Server(server)) => tools_of(server).map(whole),
-        Some(Requested::Part { server, part }) => part_of(server, part),
-        Some(Requested::InCategory { server, category, tool }) => {
+fn module_contents(specifier: &str) -> ImportResult<ModuleContents> {
+    let whole = |exports| ModuleContents { exports, default_export: None };
+    match ImportTarget::of(specifier) {
+        Some(ImportTarget::Server(server)) => tools_of(server).map(whole),
+        Some(ImportTarget::Part { server, part }) => part_of(server, part),
+        Some(ImportTarget::InCategory { server, category, tool }) => {
             let all = tools_of(server)?;
             let name = identifier(tool);
             if !is_category(category) {
-                let known = Category::NAMES.map(|(name, _)| name).join(", ");
+                let known = ToolCategory::NAMES.map(|(name, _)| name).join(", ");
                 let category = category.to_owned();
                 return Err(ImportError::NoCategory { category, known });
             }
@@ -144,14 +144,16 @@ fn contents(specifier: &str) -> Found<Contents> {
                 }),
                 None => {
                     let known = in_category(all, category);
-                    let near = did_you_mean(tool, known.keys().map(String::as_str));
+                    let suggestion = did_you_mean(tool, known.keys().map(String::as_str));
                     let (server, tool) = (server.to_owned(), tool.to_owned());
-                    Err(ImportError::NoTool { server, tool, near })
+                    Err(ImportError::NoTool { server, tool, suggestion })
                 }
             }
         }
-        Some(Requested::Root) => Err(ImportError::AllServers { specifier: specifier.to_owned() }),
-        Some(Requested::Client) | None => {
+        Some(ImportTarget::Root) => {
+            Err(ImportError::AllServers { specifier: specifier.to_owned() })
+        }
+        Some(ImportTarget::Client) | None => {
             Err(ImportError::NoModule { specifier: specifier.to_owned() })
         }
     }
@@ -159,20 +161,20 @@ fn contents(specifier: &str) -> Found<Contents> {
 
 /// A category of a server, or one of its tools. If a tool has the name of a category, the module
 /// contains both, and the tool is its default export.
-fn part_of(server: &str, part: &str) -> Found<Contents> {
+fn part_of(server: &str, part: &str) -> ImportResult<ModuleContents> {
     let all = tools_of(server)?;
     let name = identifier(part);
     let tool = all.get(&name).map(|found| one_tool(&all, found, name.clone()));
     if !is_category(part) {
         return tool.ok_or_else(|| {
             let known = categories(&all).into_iter().chain(all.keys().map(String::as_str));
-            let near = did_you_mean(part, known);
-            ImportError::NoPart { server: server.to_owned(), part: part.to_owned(), near }
+            let suggestion = did_you_mean(part, known);
+            ImportError::NoPart { server: server.to_owned(), part: part.to_owned(), suggestion }
         });
     }
     let actual = categories(&all).join(", ");
     let mut exports = in_category(all, part);
-    let only = tool.map(|tool| {
+    let default_export = tool.map(|tool| {
         exports.extend(tool.exports);
         name
     });
@@ -181,15 +183,15 @@ fn part_of(server: &str, part: &str) -> Found<Contents> {
             let (server, category) = (server.to_owned(), part.to_owned());
             Err(ImportError::EmptyCategory { server, category, actual })
         }
-        false => Ok(Contents { exports, only }),
+        false => Ok(ModuleContents { exports, default_export }),
     }
 }
 
 /// A module for one tool, which exports it under all of its names.
-fn one_tool(all: &Exports, found: &Tool, name: String) -> Contents {
+fn one_tool(all: &Exports, found: &Tool, name: String) -> ModuleContents {
     let same = all.iter().filter(|(_, it)| it.name == found.name);
     let exports = same.map(|(name, it)| (name.clone(), it.clone())).collect();
-    Contents { exports, only: Some(name) }
+    ModuleContents { exports, default_export: Some(name) }
 }
 
 fn in_category(all: Exports, category: &str) -> Exports {
@@ -197,38 +199,38 @@ fn in_category(all: Exports, category: &str) -> Exports {
 }
 
 fn is_category(name: &str) -> bool {
-    Category::NAMES.iter().any(|(it, _)| *it == name)
+    ToolCategory::NAMES.iter().any(|(it, _)| *it == name)
 }
 
 /// The categories in which a server has tools.
 fn categories(all: &Exports) -> Vec<&'static str> {
     let has = |name: &str| all.values().any(|tool| tool.category == name);
-    Category::NAMES.iter().map(|(name, _)| *name).filter(|name| has(name)).collect()
+    ToolCategory::NAMES.iter().map(|(name, _)| *name).filter(|name| has(name)).collect()
 }
 
-fn tools_of(server: &str) -> Found<Exports> {
-    let known = KNOWN.with_borrow(|known| known.get(server).cloned());
+fn tools_of(server: &str) -> ImportResult<Exports> {
+    let known = SERVER_TOOLS.with_borrow(|known| known.get(server).cloned());
     known.unwrap_or_else(|| {
-        let all = ask(server);
-        KNOWN.with_borrow_mut(|known| known.insert(server.to_owned(), all.clone()));
+        let all = request_tools(server);
+        SERVER_TOOLS.with_borrow_mut(|known| known.insert(server.to_owned(), all.clone()));
         all
     })
 }
 
-fn ask(server: &str) -> Found<Exports> {
+fn request_tools(server: &str) -> ImportResult<Exports> {
     let unread = |error: &dyn std::error::Error| ImportError::Gateway(error.to_string());
     let question = ProgramQuestion::Server { name: server.to_owned() };
     let question = serde_json::to_string(&question).map_err(|error| unread(&error))?;
-    let answer = wire::answer_to(&question).map_err(|error| unread(&error))?;
+    let answer = wire::ask_gateway(&question).map_err(|error| unread(&error))?;
     match serde_json::from_str(&answer).map_err(|error| unread(&error))? {
-        Answer::Found { tools } => Ok(named(&tools)),
-        Answer::Problem { problem } => Err(ImportError::Gateway(problem)),
+        ServerAnswer::Found { tools } => Ok(exports_of(&tools)),
+        ServerAnswer::Problem { problem } => Err(ImportError::Gateway(problem)),
     }
 }
 
 /// Each tool by its name, with invalid characters replaced, and also in camel case unless another
 /// tool has that name.
-fn named(tools: &[Tool]) -> Exports {
+fn exports_of(tools: &[Tool]) -> Exports {
     let mut exports = Exports::new();
     for tool in tools {
         exports.entry(identifier(&tool.tool)).or_insert_with(|| tool.clone());
@@ -241,9 +243,9 @@ fn named(tools: &[Tool]) -> Exports {
 }
 
 /// Leaves module names as they are written, so that error messages can quote them.
-pub(super) struct AsWritten;
+pub(super) struct VerbatimResolver;
 
-impl Resolver for AsWritten {
+impl Resolver for VerbatimResolver {
     fn resolve<'js>(
         &mut self,
         _ctx: &Ctx<'js>,
@@ -256,26 +258,26 @@ impl Resolver for AsWritten {
 }
 
 /// Loads the modules of servers.
-pub(super) struct Servers {
+pub(super) struct ServerModuleLoader {
     /// Creates the function of a tool from its name and parameters.
     pub(super) tool: Persistent<Function<'static>>,
     /// The functions of the client module.
     pub(super) client: Persistent<Object<'static>>,
 }
 
-impl Loader for Servers {
+impl Loader for ServerModuleLoader {
     fn load<'js>(
         &mut self,
         ctx: &Ctx<'js>,
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>> {
-        if Requested::of(name) == Some(Requested::Client) {
+        if ImportTarget::of(name) == Some(ImportTarget::Client) {
             let functions = self.client.clone().restore(ctx)?;
-            return module(ctx, name, &CLIENT, None, functions);
+            return module(ctx, name, &CLIENT_EXPORTS, None, functions);
         }
-        let Contents { exports, only } =
-            contents(name).map_err(|error| Exception::throw_type(ctx, &error.to_string()))?;
+        let ModuleContents { exports, default_export } = module_contents(name)
+            .map_err(|error| Exception::throw_type(ctx, &error.to_string()))?;
         let tool = self.tool.clone().restore(ctx)?;
         let tools = Object::new(ctx.clone())?;
         for (name, it) in &exports {
@@ -283,16 +285,17 @@ impl Loader for Servers {
             tools.set(name.as_str(), function)?;
         }
         let names: Vec<&str> = exports.keys().map(String::as_str).collect();
-        module(ctx, name, &names, only.as_deref(), tools)
+        module(ctx, name, &names, default_export.as_deref(), tools)
     }
 }
 
-/// A module that exports functions by these names; its default export is `only`, or all of them.
+/// A module that exports functions by these names; its default export is
+/// `default_export`, or all of them.
 fn module<'js>(
     ctx: &Ctx<'js>,
     name: &str,
     exported: &[&str],
-    only: Option<&str>,
+    default_export: Option<&str>,
     functions: Object<'js>,
 ) -> Result<Module<'js, Declared>> {
     let mut source = "const tools = import.meta.tools;\n".to_owned();
@@ -300,8 +303,10 @@ fn module<'js>(
         let line = format!("const it{index} = tools.{name}; export {{ it{index} as {name} }};\n");
         source.push_str(&line);
     }
-    match only {
-        Some(only) => source.push_str(&format!("export default tools.{only};\n")),
+    match default_export {
+        Some(default_export) => {
+            source.push_str(&format!("export default tools.{default_export};\n"))
+        }
         None => source.push_str("export default tools;\n"),
     }
     let module = Module::declare(ctx.clone(), name, source)?;

@@ -5,12 +5,14 @@ use std::io;
 use rquickjs::promise::PromiseState;
 use rquickjs::{Array, Ctx, Function, Module, Object, Promise, Result, Value};
 
-use super::json::Lent;
-use super::modules;
-use super::positions::Place;
-use super::stack;
+use super::answers::{self, OwnedAnswer, ReceivedAnswer};
+use super::journal::{self, Next};
+use super::json::JsonHelpers;
+use super::observations::Observation;
+use super::positions::Position;
 use super::strip::{PROGRAM, Stripped, SyntaxProblem, strip};
-use super::wire::{self, Answered, End, POSITIONS};
+use super::wire::{self, POSITION_MAP};
+use super::{clock, modules, stack};
 
 /// Bytes of a failure's text that are sent; the gateway shows no more.
 const MAX_FAILURE: usize = 4 * 1024 * 1024;
@@ -32,6 +34,8 @@ struct Hooks<'js> {
     fire: Function<'js>,
     /// The number of unanswered calls.
     waiting: Function<'js>,
+    /// Whether a call is unanswered.
+    is_waiting: Function<'js>,
     /// Exceptions that no code could catch, in an array.
     uncaught: Function<'js>,
     /// The text of a thrown value.
@@ -46,6 +50,7 @@ impl<'js> Hooks<'js> {
             next_timer: all.get("nextTimer")?,
             fire: all.get("fire")?,
             waiting: all.get("waiting")?,
+            is_waiting: all.get("isWaiting")?,
             uncaught: all.get("uncaught")?,
             describe: all.get("describe")?,
             all,
@@ -54,16 +59,16 @@ impl<'js> Hooks<'js> {
 }
 
 /// Why a program did not run to its end.
-enum Stop<'js> {
+enum ProgramFailure<'js> {
     /// The program threw this value.
     Threw(Value<'js>),
     /// The source is not a program that can run here.
-    Problem { text: String, place: Option<Place> },
+    Problem { text: String, position: Option<Position> },
     /// The gateway cannot be reached.
     Io(io::Error),
 }
 
-impl From<io::Error> for Stop<'_> {
+impl From<io::Error> for ProgramFailure<'_> {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -75,8 +80,8 @@ pub(super) fn run<'js>(ctx: &Ctx<'js>, hooks: Object<'js>, source: &str) -> Opti
         Ok(hooks) => hooks,
         Err(error) => return Some(error.to_string()),
     };
-    let stop = execute(ctx, &hooks, source).err()?;
-    let mut text = describe(ctx, &hooks, stop);
+    let failure = execute(ctx, &hooks, source).err()?;
+    let mut text = describe(ctx, &hooks, failure);
     if text.len() > MAX_FAILURE {
         let head = text.floor_char_boundary(MAX_FAILURE / 2);
         let tail = text.ceil_char_boundary(text.len() - MAX_FAILURE / 2);
@@ -89,38 +94,41 @@ fn execute<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
     source: &str,
-) -> std::result::Result<(), Stop<'js>> {
-    let stripped = strip(source).map_err(|SyntaxProblem { message, place }| Stop::Problem {
-        text: format!("SyntaxError: {message}"),
-        place,
+) -> std::result::Result<(), ProgramFailure<'js>> {
+    let stripped = strip(source).map_err(|SyntaxProblem { message, position }| {
+        ProgramFailure::Problem { text: format!("SyntaxError: {message}"), position }
     });
-    POSITIONS.set(Some(super::positions::Positions::unchanged(source)));
-    let Stripped { code, positions, free_names, imports } = stripped?;
+    POSITION_MAP.set(Some(super::positions::PositionMap::unchanged(source)));
+    let Stripped { code, position_map, free_names, imports } = stripped?;
     for import in &imports {
-        if let Some(problem) = modules::problem_of(import) {
+        if let Some(problem) = modules::import_problem(import) {
             let text = format!("SyntaxError: {problem}");
-            return Err(Stop::Problem { text, place: Some(import.place) });
+            return Err(ProgramFailure::Problem { text, position: Some(import.position) });
         }
     }
-    POSITIONS.set(Some(positions));
-    let threw = |_: rquickjs::Error| Stop::Threw(ctx.catch());
+    POSITION_MAP.set(Some(position_map));
+    let threw = |_: rquickjs::Error| ProgramFailure::Threw(ctx.catch());
+    if journal::is_journalled() {
+        let observe_dates: Function<'js> = hooks.all.get("observeDates").map_err(threw)?;
+        observe_dates.call::<_, ()>(()).map_err(threw)?;
+    }
     let define: Function<'js> = hooks.all.get("define").map_err(threw)?;
     for name in free_names {
-        define.call::<_, ()>((name.name, name.is_asked_for)).map_err(threw)?;
+        define.call::<_, ()>((name.name, name.is_tested_by_typeof)).map_err(threw)?;
     }
     let module = Module::declare(ctx.clone(), PROGRAM, code).map_err(threw)?;
     let (_, main) = module.eval().map_err(threw)?;
-    turn(ctx, hooks, &main)
+    run_event_loop(ctx, hooks, &main)
 }
 
 /// Runs the event loop until there is nothing left to wait for.
-fn turn<'js>(
+fn run_event_loop<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
     main: &Promise<'js>,
-) -> std::result::Result<(), Stop<'js>> {
-    let threw = |_: rquickjs::Error| Stop::Threw(ctx.catch());
-    let lent = wire::lent(&hooks.all).map_err(threw)?;
+) -> std::result::Result<(), ProgramFailure<'js>> {
+    let threw = |_: rquickjs::Error| ProgramFailure::Threw(ctx.catch());
+    let json_helpers = wire::json_helpers(&hooks.all).map_err(threw)?;
     loop {
         while ctx.execute_pending_job() {}
         if main.state() == PromiseState::Rejected {
@@ -129,55 +137,172 @@ fn turn<'js>(
                 _ => Ok(()),
             };
         }
-        let timer: Option<f64> = hooks.next_timer.call(()).map_err(threw)?;
-        if timer.is_some_and(|due| due <= wire::now()) {
-            hooks.fire.call::<_, ()>((wire::now(),)).map_err(threw)?;
-            continue;
+        let pending = Pending {
+            timer: hooks.next_timer.call(()).map_err(threw)?,
+            calls: hooks.waiting.call(()).map_err(threw)?,
+        };
+        if pending.calls == 0 && pending.timer.is_none() {
+            return check_end(ctx, hooks, main);
         }
-        let waiting: usize = hooks.waiting.call(()).map_err(threw)?;
-        if waiting == 0 && timer.is_none() {
-            return end(ctx, hooks, main);
-        }
-        let deadline = timer.and_then(wire::moment);
-        if let Some(Answered { id, end }) = wire::next_answer(deadline)? {
-            let succeeded;
-            let value = match end {
-                End::Nothing => {
-                    succeeded = Some(true);
-                    Value::new_null(ctx.clone())
-                }
-                End::Json(text) => match super::json::parse(ctx, &text, &lent) {
-                    Some(value) => {
-                        succeeded = Some(true);
-                        value
-                    }
-                    None => {
-                        succeeded = None;
-                        let why = "the answer is not JSON, or nested too deeply";
-                        string(ctx, why).map_err(threw)?
-                    }
-                },
-                End::Text(text) => {
-                    succeeded = Some(true);
-                    parsed_text(ctx, &text, &lent).map_err(threw)?
-                }
-                End::Content(text) => {
-                    succeeded = Some(true);
-                    with_content(ctx, hooks, &text, &lent).map_err(threw)?
-                }
-                End::Error(text) => {
-                    succeeded = Some(false);
-                    string(ctx, &text).map_err(threw)?
-                }
-            };
-            hooks.settle.call::<_, ()>((id, succeeded, value)).map_err(threw)?;
+        let input = match journal::next() {
+            Next::Live => next_input(ctx, hooks, pending)?,
+            recorded => Some(recorded_input(ctx, hooks, pending, recorded)?),
+        };
+        match input {
+            Some(Input::Timer { now }) => hooks.fire.call::<_, ()>((now,)).map_err(threw)?,
+            Some(Input::Answer(answered)) => {
+                settle(ctx, hooks, answered, &json_helpers).map_err(threw)?;
+            }
+            None => {}
         }
     }
 }
 
+/// What a program waits for.
+#[derive(Clone, Copy)]
+struct Pending {
+    /// The time of the next timer.
+    timer: Option<f64>,
+    /// The number of unanswered calls.
+    calls: usize,
+}
+
+/// What ends a wait of the event loop.
+enum Input {
+    /// The timers that are due at this time fire.
+    Timer {
+        now: f64,
+    },
+    Answer(ReceivedAnswer),
+}
+
+/// Waits for a timer or an answer; `None` if the wait was interrupted. While a program waits for
+/// nothing but a person, its timers stand still.
+fn next_input<'js>(
+    ctx: &Ctx<'js>,
+    hooks: &Hooks<'js>,
+    pending: Pending,
+) -> std::result::Result<Option<Input>, ProgramFailure<'js>> {
+    if let Some(due) = pending.timer {
+        let (now, fired) = journal::timer_clock();
+        if due <= now {
+            journal::record(|| fired);
+            return Ok(Some(Input::Timer { now }));
+        }
+    }
+    let answered = if waits_for_person(hooks, pending.calls)
+        .map_err(|_| ProgramFailure::Threw(ctx.catch()))?
+    {
+        clock::paused(|| answers::next_answer(None))?
+    } else {
+        answers::next_answer(pending.timer.and_then(clock::instant_at))?
+    };
+    Ok(answered.map(|answered| {
+        journal::record_answer(answered.id);
+        Input::Answer(answered)
+    }))
+}
+
+/// Whether all unanswered calls wait for a person.
+fn waits_for_person(hooks: &Hooks<'_>, calls: usize) -> Result<bool> {
+    let mut held = 0;
+    for call in answers::held_calls() {
+        held += usize::from(hooks.is_waiting.call::<_, bool>((call_number(call),))?);
+    }
+    Ok(calls > 0 && held == calls)
+}
+
+/// Repeats what ended a wait of the event loop when the run was recorded.
+fn recorded_input<'js>(
+    ctx: &Ctx<'js>,
+    hooks: &Hooks<'js>,
+    pending: Pending,
+    recorded: Next,
+) -> std::result::Result<Input, ProgramFailure<'js>> {
+    let is_waiting = |call| hooks.is_waiting.call::<_, bool>((call_number(call),));
+    let threw = |_: rquickjs::Error| ProgramFailure::Threw(ctx.catch());
+    let input = match recorded {
+        Next::Recorded(Observation::TimerFired { timer_clock }) => {
+            let now = journal::milliseconds(timer_clock);
+            pending.timer.filter(|due| *due <= now).map(|_| Input::Timer { now })
+        }
+        Next::Recorded(Observation::Answered { call, .. }) => {
+            match is_waiting(call).map_err(threw)? {
+                true => Some(Input::Answer(answers::answer_to(call)?)),
+                false => None,
+            }
+        }
+        Next::Recorded(_) | Next::Unreadable | Next::Live => None,
+    };
+    match input {
+        Some(input) => {
+            journal::advance()?;
+            Ok(input)
+        }
+        None => {
+            let waits = match (pending.calls, pending.timer) {
+                (0, _) => "waits for a later timer",
+                (_, None) => "waits for the answer to another call",
+                (_, Some(_)) => "waits for a later timer or the answer to another call",
+            };
+            let place = journal::after_last_call();
+            journal::diverge_from_next(&format!("{place}the program {waits}"))
+        }
+    }
+}
+
+/// The id of a call as the prelude has it.
+#[expect(clippy::cast_precision_loss, reason = "no program makes 2^53 calls")]
+fn call_number(call: u64) -> f64 {
+    call as f64
+}
+
+/// Resolves or rejects the promise of a call with its answer.
+fn settle<'js>(
+    ctx: &Ctx<'js>,
+    hooks: &Hooks<'js>,
+    ReceivedAnswer { id, answer }: ReceivedAnswer,
+    json_helpers: &JsonHelpers<'js>,
+) -> Result<()> {
+    let succeeded;
+    let value = match answer {
+        OwnedAnswer::Nothing => {
+            succeeded = Some(true);
+            Value::new_null(ctx.clone())
+        }
+        OwnedAnswer::Json(text) => match super::json::parse(ctx, &text, json_helpers) {
+            Some(value) => {
+                succeeded = Some(true);
+                value
+            }
+            None => {
+                succeeded = None;
+                string(ctx, "the answer is not JSON, or nested too deeply")?
+            }
+        },
+        OwnedAnswer::Text(text) => {
+            succeeded = Some(true);
+            parsed_text(ctx, &text, json_helpers)?
+        }
+        OwnedAnswer::Content(text) => {
+            succeeded = Some(true);
+            with_content(ctx, hooks, &text, json_helpers)?
+        }
+        OwnedAnswer::Error(text) => {
+            succeeded = Some(false);
+            string(ctx, &text)?
+        }
+    };
+    hooks.settle.call((call_number(id), succeeded, value))
+}
+
 /// Parses a text as JSON; a text that is not JSON becomes a string.
-fn parsed_text<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Result<Value<'js>> {
-    match super::json::parse(ctx, text, lent) {
+fn parsed_text<'js>(
+    ctx: &Ctx<'js>,
+    text: &str,
+    json_helpers: &JsonHelpers<'js>,
+) -> Result<Value<'js>> {
+    match super::json::parse(ctx, text, json_helpers) {
         Some(value) => Ok(value),
         None => string(ctx, text),
     }
@@ -189,13 +314,13 @@ fn with_content<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
     written: &str,
-    lent: &Lent<'js>,
+    json_helpers: &JsonHelpers<'js>,
 ) -> Result<Value<'js>> {
     let written: Array<'js> = ctx.json_parse(written)?.get()?;
     let (kind, text): (String, String) = (written.get(0)?, written.get(1)?);
     let value = match kind.as_str() {
         "nothing" => Value::new_null(ctx.clone()),
-        _ => parsed_text(ctx, &text, lent)?,
+        _ => parsed_text(ctx, &text, json_helpers)?,
     };
     hooks.with_content.call((value, written.get::<Value<'js>>(2)?))
 }
@@ -206,28 +331,28 @@ fn string<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Value<'js>> {
 
 /// Checks the result when there is nothing left to wait for: the program has ended, or it waits
 /// forever.
-fn end<'js>(
+fn check_end<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
     main: &Promise<'js>,
-) -> std::result::Result<(), Stop<'js>> {
-    let threw = |_: rquickjs::Error| Stop::Threw(ctx.catch());
+) -> std::result::Result<(), ProgramFailure<'js>> {
+    let threw = |_: rquickjs::Error| ProgramFailure::Threw(ctx.catch());
     let uncaught: Vec<Value<'js>> = hooks.uncaught.call(()).map_err(threw)?;
     if let Some(first) = uncaught.into_iter().next() {
-        return Err(Stop::Threw(first));
+        return Err(ProgramFailure::Threw(first));
     }
     if main.state() == PromiseState::Pending {
         let text = "Error: the program awaits a promise that nothing can settle any more";
-        return Err(Stop::Problem { text: text.to_owned(), place: None });
+        return Err(ProgramFailure::Problem { text: text.to_owned(), position: None });
     }
     Ok(())
 }
 
-fn describe<'js>(ctx: &Ctx<'js>, hooks: &Hooks<'js>, stop: Stop<'js>) -> String {
-    let (text, place) = match stop {
-        Stop::Problem { text, place } => (text, place),
-        Stop::Io(error) => (format!("Error: {error}"), None),
-        Stop::Threw(value) => {
+fn describe<'js>(ctx: &Ctx<'js>, hooks: &Hooks<'js>, failure: ProgramFailure<'js>) -> String {
+    let (text, position) = match failure {
+        ProgramFailure::Problem { text, position } => (text, position),
+        ProgramFailure::Io(error) => (format!("Error: {error}"), None),
+        ProgramFailure::Threw(value) => {
             let text = match hooks.describe.call::<_, String>((value,)) {
                 Ok(text) => text,
                 Err(_) => {
@@ -235,13 +360,13 @@ fn describe<'js>(ctx: &Ctx<'js>, hooks: &Hooks<'js>, stop: Stop<'js>) -> String 
                     "an error that cannot be shown".to_owned()
                 }
             };
-            let place = stack::first_place(&text);
-            (text, place)
+            let position = stack::first_position(&text);
+            (text, position)
         }
     };
-    let excerpt = place.and_then(|place| {
-        let lines = POSITIONS.with_borrow(|it| it.as_ref().and_then(|it| it.excerpt(place)));
-        let Place { line, column } = place;
+    let excerpt = position.and_then(|position| {
+        let lines = POSITION_MAP.with_borrow(|it| it.as_ref().and_then(|it| it.excerpt(position)));
+        let Position { line, column } = position;
         Some(format!("{PROGRAM}:{line}:{column}\n{}\n", lines?))
     });
     format!("{}{text}", excerpt.unwrap_or_default())

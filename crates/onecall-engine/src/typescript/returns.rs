@@ -6,7 +6,7 @@ use oxc_ast::ast::Statement;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{GetSpan, SourceType};
 
-use super::positions::{Place, place_of};
+use super::positions::{Position, position_of};
 
 const OPENING: &str = "await (async () => {";
 const CLOSING: &str = "\n})();";
@@ -15,13 +15,13 @@ const CLOSING: &str = "\n})();";
 pub(super) struct Wrapped {
     pub(super) code: String,
     /// The position at which the author's text continues after the inserted text on the same line.
-    pub(super) place: Place,
+    pub(super) position: Position,
     /// By how many columns that text is shifted to the right.
     pub(super) shift: u32,
 }
 
 /// Wraps a program whose only error is a `return` at its top level; `None` for any other.
-pub(super) fn wrapped(source: &str) -> Option<Wrapped> {
+pub(super) fn wrap(source: &str) -> Option<Wrapped> {
     if !source.contains("return") {
         return None;
     }
@@ -42,10 +42,10 @@ pub(super) fn wrapped(source: &str) -> Option<Wrapped> {
     }
     let (imports, rest) = source.split_at_checked(usize::try_from(start).ok()?)?;
     let shift = u32::try_from(OPENING.len()).ok()?;
-    let Place { line, column } = place_of(source, start);
+    let Position { line, column } = position_of(source, start);
     Some(Wrapped {
         code: format!("{imports}{OPENING}{rest}{CLOSING}"),
-        place: Place { line, column: column + shift },
+        position: Position { line, column: column + shift },
         shift,
     })
 }

@@ -6,7 +6,7 @@ const ROOTS: [&str; 2] = ["servers", "mcp-apis"];
 
 /// What an import refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Requested<'a> {
+pub(super) enum ImportTarget<'a> {
     /// The functions that call tools by name.
     Client,
     /// The folder of all servers, from which nothing can be imported.
@@ -19,7 +19,7 @@ pub(super) enum Requested<'a> {
     InCategory { server: &'a str, category: &'a str, tool: &'a str },
 }
 
-impl<'a> Requested<'a> {
+impl<'a> ImportTarget<'a> {
     /// Parses a module name; `None` if it does not refer to tools.
     pub(super) fn of(specifier: &'a str) -> Option<Self> {
         let is_leading = |part: &&str| matches!(*part, "" | "." | ".." | "@" | "~");
@@ -59,13 +59,13 @@ mod tests {
 
     #[test]
     fn folders_are_named_in_many_ways() {
-        let sales = Some(Requested::Server("sales"));
-        let query = Some(Requested::Part { server: "sales", part: "query" });
+        let sales = Some(ImportTarget::Server("sales"));
+        let query = Some(ImportTarget::Part { server: "sales", part: "query" });
         let (server, tool) = ("sales", "list_orders");
-        let one = Requested::InCategory { server, category: "query", tool };
-        let odd = Requested::InCategory { server, category: "queries", tool };
+        let one = ImportTarget::InCategory { server, category: "query", tool };
+        let odd = ImportTarget::InCategory { server, category: "queries", tool };
         let cases = [
-            ("./servers/financial-data", Some(Requested::Server("financial-data"))),
+            ("./servers/financial-data", Some(ImportTarget::Server("financial-data"))),
             ("./servers/sales/index.ts", sales),
             ("../servers/sales.js", sales),
             ("../../mcp-apis/sales", sales),
@@ -81,11 +81,11 @@ mod tests {
             ("./mcp-apis/sales/query/list_orders.js", Some(one)),
             ("./mcp-apis/sales/queries/list_orders.js", Some(odd)),
             ("./mcp-apis/sales/query/deep/er", None),
-            ("./mcp-apis/client.js", Some(Requested::Client)),
-            ("../../client.js", Some(Requested::Client)),
+            ("./mcp-apis/client.js", Some(ImportTarget::Client)),
+            ("../../client.js", Some(ImportTarget::Client)),
             ("client", None),
-            ("./servers", Some(Requested::Root)),
-            ("./mcp-apis/index.js", Some(Requested::Root)),
+            ("./servers", Some(ImportTarget::Root)),
+            ("./mcp-apis/index.js", Some(ImportTarget::Root)),
             ("./other/sales", None),
             ("fs", None),
             ("node:fs", None),
@@ -93,7 +93,7 @@ mod tests {
             ("", None),
         ];
         for (specifier, expected) in cases {
-            assert_eq!(Requested::of(specifier), expected, "{specifier}");
+            assert_eq!(ImportTarget::of(specifier), expected, "{specifier}");
         }
     }
 }

@@ -17,9 +17,9 @@ use oxc_syntax::module_record::{ImportImportName, ModuleRecord};
 use oxc_syntax::operator::UnaryOperator;
 use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
-use super::depth::is_shallow;
-use super::positions::{Place, Positions, place_of};
-use super::returns::{Wrapped, wrapped};
+use super::depth::is_within_depth;
+use super::positions::{Position, PositionMap, position_of};
+use super::returns::{Wrapped, wrap};
 
 /// The file name of the program in all messages.
 pub(super) const PROGRAM: &str = "<program>";
@@ -30,7 +30,7 @@ pub(super) struct Stripped {
     /// The JavaScript code.
     pub(super) code: String,
     /// The mapping from the code to the author's source.
-    pub(super) positions: Positions,
+    pub(super) position_map: PositionMap,
     /// Names that the program uses but does not define.
     pub(super) free_names: Vec<FreeName>,
     /// The names that it imports, and from where.
@@ -42,7 +42,7 @@ pub(super) struct Stripped {
 pub(super) struct FreeName {
     pub(super) name: String,
     /// Whether the program tests by `typeof` if the name exists.
-    pub(super) is_asked_for: bool,
+    pub(super) is_tested_by_typeof: bool,
 }
 
 /// One imported name; `name` is `None` if the whole module or its default export is imported.
@@ -51,23 +51,23 @@ pub(super) struct Import {
     pub(super) module: String,
     pub(super) name: Option<String>,
     /// The position of the name, or else of the module.
-    pub(super) place: Place,
+    pub(super) position: Position,
 }
 
 /// Why a source is not a valid program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SyntaxProblem {
     pub(super) message: String,
-    pub(super) place: Option<Place>,
+    pub(super) position: Option<Position>,
 }
 
 /// Removes the types from `source`.
 pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
-    if !is_shallow(source) {
+    if !is_within_depth(source) {
         let message = "the program is nested too deeply".to_owned();
-        return Err(SyntaxProblem { message, place: None });
+        return Err(SyntaxProblem { message, position: None });
     }
-    strip_module(source).or_else(|problem| match wrapped(source) {
+    strip_module(source).or_else(|problem| match wrap(source) {
         Some(wrapped) => strip_wrapped(source, &wrapped),
         None => Err(problem),
     })
@@ -75,13 +75,16 @@ pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
 
 /// Removes the types from a program that was wrapped into a function.
 fn strip_wrapped(source: &str, wrapped: &Wrapped) -> Result<Stripped, SyntaxProblem> {
-    let Wrapped { code, place, shift } = wrapped;
-    let unshifted = |positions: Positions| positions.shifted(source, *place, *shift);
+    let Wrapped { code, position, shift } = wrapped;
+    let unshifted = |position_map: PositionMap| position_map.shifted(source, *position, *shift);
     match strip_module(code) {
-        Ok(stripped) => Ok(Stripped { positions: unshifted(stripped.positions), ..stripped }),
-        Err(SyntaxProblem { message, place }) => {
-            let positions = unshifted(Positions::unchanged(source));
-            Err(SyntaxProblem { message, place: place.map(|place| positions.original(place)) })
+        Ok(stripped) => Ok(Stripped { position_map: unshifted(stripped.position_map), ..stripped }),
+        Err(SyntaxProblem { message, position }) => {
+            let position_map = unshifted(PositionMap::unchanged(source));
+            Err(SyntaxProblem {
+                message,
+                position: position.map(|position| position_map.original(position)),
+            })
         }
     }
 }
@@ -94,8 +97,8 @@ fn strip_module(source: &str) -> Result<Stripped, SyntaxProblem> {
         if !uses_decorators(&analysis) && !may_have_type_arguments(&analysis, source) {
             let free_names = free_names(&analysis);
             let imports = imports(&javascript.module_record, source);
-            let positions = Positions::unchanged(source);
-            return Ok(Stripped { code: source.to_owned(), positions, free_names, imports });
+            let position_map = PositionMap::unchanged(source);
+            return Ok(Stripped { code: source.to_owned(), position_map, free_names, imports });
         }
     }
     let parsed = Parser::new(&allocator, source, SourceType::ts().with_module(true)).parse();
@@ -105,7 +108,7 @@ fn strip_module(source: &str) -> Result<Stripped, SyntaxProblem> {
     let ParserReturn { mut program, module_record, .. } = parsed;
     let free_names = free_names(&analyse(&program, source)?);
     let code = transform(&allocator, &mut program, source)?;
-    let (code, positions) = code;
+    let (code, position_map) = code;
     // Imports of types are gone by now; the remaining ones have to exist.
     let left = Parser::new(&allocator, allocator.alloc_str(&code), SourceType::mjs()).parse();
     let kept = |import: &Import| {
@@ -115,14 +118,14 @@ fn strip_module(source: &str) -> Result<Stripped, SyntaxProblem> {
         })
     };
     let imports = imports(&module_record, source).into_iter().filter(kept).collect();
-    Ok(Stripped { code, positions, free_names, imports })
+    Ok(Stripped { code, position_map, free_names, imports })
 }
 
 fn transform<'a>(
     allocator: &'a Allocator,
     program: &mut Program<'a>,
     source: &str,
-) -> Result<(String, Positions), SyntaxProblem> {
+) -> Result<(String, PositionMap), SyntaxProblem> {
     let scoping = SemanticBuilder::new()
         .with_excess_capacity(2.0)
         .with_enum_eval(true)
@@ -141,8 +144,8 @@ fn transform<'a>(
     let options =
         CodegenOptions { source_map_path: Some(path.to_owned()), ..CodegenOptions::default() };
     let generated = Codegen::new().with_options(options).build(program);
-    let positions = Positions::mapped(source, generated.map.as_ref());
-    Ok((generated.code, positions))
+    let position_map = PositionMap::mapped(source, generated.map.as_ref());
+    Ok((generated.code, position_map))
 }
 
 fn analyse<'a>(program: &'a Program<'a>, source: &str) -> Result<Semantic<'a>, SyntaxProblem> {
@@ -181,7 +184,7 @@ fn may_have_type_arguments(analysis: &Semantic<'_>, source: &str) -> bool {
 
 fn free_names(analysis: &Semantic<'_>) -> Vec<FreeName> {
     let scoping = analysis.scoping();
-    let is_asked_for = |reference: &oxc_syntax::reference::ReferenceId| {
+    let is_tested_by_typeof = |reference: &oxc_syntax::reference::ReferenceId| {
         let node = scoping.get_reference(*reference).node_id();
         matches!(analysis.nodes().parent_kind(node), AstKind::UnaryExpression(expression)
             if expression.operator == UnaryOperator::Typeof)
@@ -194,7 +197,7 @@ fn free_names(analysis: &Semantic<'_>) -> Vec<FreeName> {
     names
         .map(|(name, references)| FreeName {
             name: name.to_string(),
-            is_asked_for: references.iter().any(is_asked_for),
+            is_tested_by_typeof: references.iter().any(is_tested_by_typeof),
         })
         .collect()
 }
@@ -205,7 +208,7 @@ fn imports(record: &ModuleRecord<'_>, source: &str) -> Vec<Import> {
         .map(|entry| Import {
             module: entry.module_request.name.to_string(),
             name: imported_name(&entry.import_name),
-            place: place_of(
+            position: position_of(
                 source,
                 match &entry.import_name {
                     ImportImportName::Name(name) => name.span.start,
@@ -228,6 +231,6 @@ fn problem(error: &OxcDiagnostic, source: &str) -> SyntaxProblem {
     if let Some(help) = &error.help {
         message.push_str(&format!(" ({help})"));
     }
-    let place = error.labels.first().map(|label| place_of(source, label.offset()));
-    SyntaxProblem { message, place }
+    let position = error.labels.first().map(|label| position_of(source, label.offset()));
+    SyntaxProblem { message, position }
 }

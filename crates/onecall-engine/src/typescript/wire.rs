@@ -1,65 +1,34 @@
-//! The native functions for the prelude: sending calls, receiving answers, and output.
+//! The native functions for the prelude: sending calls and questions, output, clocks and random
+//! numbers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use onecall_core::Freshness;
 use rquickjs::function::Opt;
 use rquickjs::{Ctx, Exception, Function, Object, Result, String as JsString, TypedArray, Value};
 
+use super::answers::{self, OwnedAnswer};
 use super::denial::denied;
-use super::json::{self, Lent};
-use super::positions::Positions;
-use super::stack;
-use crate::inside::cell;
-use crate::inside::socket::{Socket, Waited};
-use crate::protocol::{Answer, FromWorker, ToWorker};
+use super::json::{self, JsonHelpers};
+use super::positions::{Position, PositionMap};
+use super::{clock, journal, random, stack};
+use crate::protocol::{FromWorker, JournalStart, ToWorker};
+use crate::worker_process::sandbox;
+use crate::worker_process::socket::WorkerSocket;
 
 /// The socket of this process, which runs one program.
-static SOCKET: OnceLock<Socket> = OnceLock::new();
+static SOCKET: OnceLock<WorkerSocket> = OnceLock::new();
 
 thread_local! {
-    /// The state of the random numbers; seeded in each worker, because all are forked from one
-    /// zygote.
-    static RANDOM: Cell<[u64; 2]> = const { Cell::new([1, 2]) };
-    static STARTED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// Answers that arrived while another one was awaited.
-    static UNCLAIMED: RefCell<VecDeque<Answered>> = const { RefCell::new(VecDeque::new()) };
     static NEXT_CALL: Cell<u64> = const { Cell::new(1) };
-    pub(super) static POSITIONS: RefCell<Option<Positions>> = const { RefCell::new(None) };
+    pub(super) static POSITION_MAP: RefCell<Option<PositionMap>> = const { RefCell::new(None) };
 }
 
-/// The answer to a call.
-pub(super) struct Answered {
-    pub(super) id: u64,
-    pub(super) end: End,
-}
-
-pub(super) enum End {
-    Nothing,
-    Json(String),
-    Text(String),
-    Content(String),
-    Error(String),
-}
-
-impl From<Answer<'_>> for End {
-    fn from(answer: Answer<'_>) -> Self {
-        match answer {
-            Answer::Nothing => Self::Nothing,
-            Answer::Json(text) => Self::Json(text.to_owned()),
-            Answer::Text(text) => Self::Text(text.to_owned()),
-            Answer::Content(text) => Self::Content(text.to_owned()),
-            Answer::Error(text) => Self::Error(text.to_owned()),
-        }
-    }
-}
-
-fn socket() -> io::Result<&'static Socket> {
+/// The socket to the gateway.
+pub(super) fn socket() -> io::Result<&'static WorkerSocket> {
     SOCKET.get().ok_or_else(|| io::Error::other("the worker has no socket yet"))
 }
 
@@ -67,13 +36,11 @@ fn socket() -> io::Result<&'static Socket> {
 pub(super) fn attach() -> io::Result<()> {
     onecall_jail::die_with_parent()?;
     let stream = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
-    let socket = Socket::new(UnixStream::from(stream))?;
+    let socket = WorkerSocket::new(UnixStream::from(stream))?;
     onecall_jail::close_standard_streams()?;
-    let mut seed = [0u8; 16];
+    let mut seed = [0u8; 32];
     io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut seed)?;
-    let [low, high] = [seed.first_chunk(), seed.last_chunk()]
-        .map(|half| u64::from_le_bytes(half.copied().unwrap_or([1; 8])));
-    RANDOM.set([low | 1, high]);
+    random::seed(seed);
     SOCKET.set(socket).map_err(|_| io::Error::other("attached twice"))
 }
 
@@ -81,32 +48,45 @@ pub(super) fn attach() -> io::Result<()> {
 /// limits and returns its source and the memory it may use.
 pub(super) fn next_program() -> io::Result<(String, u64)> {
     let socket = socket()?;
-    cell::lock(&socket.descriptors())?;
-    Socket::start_flusher(socket)?;
+    sandbox::lock(&socket.descriptors())?;
+    WorkerSocket::start_flusher(socket)?;
     socket.send(&FromWorker::Ready)?;
     socket.flush()?;
     loop {
-        let program = receive(None, |frame| match frame {
-            ToWorker::Program { limits, code, .. } => Some((limits, code.to_owned())),
-            ToWorker::Examine => {
+        let program = answers::receive(None, |frame| match frame {
+            ToWorker::Program { limits, journal, code, .. } => {
+                clock::start();
+                Some((limits, journal.map(begin_journal), code.to_owned()))
+            }
+            ToWorker::TestSandbox => {
                 // The gateway ignores a failure of this worker, which ends in any case.
-                _ = examine(socket);
+                _ = send_sandbox_report(socket);
                 std::process::exit(0);
             }
-            ToWorker::Hurry | ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
+            ToWorker::SkipWarmUp
+            | ToWorker::Held { .. }
+            | ToWorker::Released { .. }
+            | ToWorker::NameResolved { .. }
+            | ToWorker::Answer { .. } => None,
         })?;
-        if let Some(Some((limits, code))) = program {
-            cell::limit(limits)?;
-            STARTED.set(Some(Instant::now()));
+        if let Some(Some((limits, journal, code))) = program {
+            journal.transpose()?;
+            sandbox::limit(limits)?;
             return Ok((code, limits.memory_bytes));
         }
     }
 }
 
+/// Makes the program repeatable.
+fn begin_journal(start: JournalStart<'_>) -> io::Result<()> {
+    random::seed(start.seed);
+    journal::begin(&start)
+}
+
 /// Sends the report about the sandbox. If the sandbox works, this does not return.
-fn examine(socket: &Socket) -> io::Result<()> {
-    let report = serde_json::to_string(&cell::examine(&socket.descriptors())?)?;
-    socket.send(&FromWorker::Examined { report: &report })?;
+fn send_sandbox_report(socket: &WorkerSocket) -> io::Result<()> {
+    let report = serde_json::to_string(&sandbox::test(&socket.descriptors())?)?;
+    socket.send(&FromWorker::SandboxTested { report: &report })?;
     socket.flush()?;
     onecall_jail::deadly_canary();
     Ok(())
@@ -114,6 +94,7 @@ fn examine(socket: &Socket) -> io::Result<()> {
 
 /// Reports the end of the program: a failure, or `None` for success.
 pub(super) fn finish(failure: Option<&str>) -> io::Result<()> {
+    journal::end()?;
     let socket = socket()?;
     match failure {
         None => socket.send(&FromWorker::Finished { value: "" })?,
@@ -133,48 +114,12 @@ fn summary(failure: &str) -> String {
     };
     let named = failure.lines().filter_map(|line| line.split_once(": "));
     let (kind, message) = named.into_iter().find(|(kind, _)| is_kind(kind)).unwrap_or_default();
-    let place = failure.split_once("<program>:").map_or("", |(_, place)| place);
-    let digits = place.find(|it: char| !it.is_ascii_digit()).unwrap_or(place.len());
-    let line = place.get(..digits).and_then(|digits| digits.parse::<u64>().ok());
+    let position = failure.split_once("<program>:").map_or("", |(_, position)| position);
+    let digits = position.find(|it: char| !it.is_ascii_digit()).unwrap_or(position.len());
+    let line = position.get(..digits).and_then(|digits| digits.parse::<u64>().ok());
     let denied = denied(failure, message);
     serde_json::json!({ "type": kind, "message": message, "line": line, "denied": denied })
         .to_string()
-}
-
-fn receive<T>(
-    deadline: Option<Instant>,
-    handle: impl FnOnce(ToWorker<'_>) -> T,
-) -> io::Result<Option<T>> {
-    let here = |wait: &mut dyn FnMut() -> io::Result<Waited>| wait();
-    socket()?.receive(deadline, here, handle)
-}
-
-/// The next answer; `None` if `deadline` passes or the wait is interrupted.
-pub(super) fn next_answer(deadline: Option<Instant>) -> io::Result<Option<Answered>> {
-    if let Some(answered) = UNCLAIMED.with_borrow_mut(VecDeque::pop_front) {
-        return Ok(Some(answered));
-    }
-    let take = |frame: ToWorker<'_>| match frame {
-        ToWorker::Answer { id, answer } => Some(Answered { id, end: answer.into() }),
-        _ => None,
-    };
-    let socket = socket()?;
-    if let Some(answered) = socket.received_already(take)? {
-        return Ok(answered);
-    }
-    socket.flush()?;
-    Ok(receive(deadline, take)?.flatten())
-}
-
-/// Milliseconds since the program began.
-pub(super) fn now() -> f64 {
-    STARTED.get().map_or(0.0, |started| started.elapsed().as_secs_f64() * 1000.0)
-}
-
-/// The moment that is `milliseconds` after the start of the program.
-pub(super) fn moment(milliseconds: f64) -> Option<Instant> {
-    let since = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1000.0).ok()?;
-    STARTED.get()?.checked_add(since)
 }
 
 /// All native functions for the prelude.
@@ -185,8 +130,11 @@ pub(super) fn native<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     native.set("resolve", Function::new(ctx.clone(), resolve)?)?;
     native.set("ask", Function::new(ctx.clone(), ask)?)?;
     native.set("stack", Function::new(ctx.clone(), mapped_stack)?)?;
-    native.set("now", Function::new(ctx.clone(), now)?)?;
-    native.set("random", Function::new(ctx.clone(), random)?)?;
+    native.set("wallClock", Function::new(ctx.clone(), wall_clock)?)?;
+    native.set("runningTime", Function::new(ctx.clone(), running_time)?)?;
+    native.set("timerClock", Function::new(ctx.clone(), timer_clock)?)?;
+    native.set("random", Function::new(ctx.clone(), random::number)?)?;
+    native.set("randomByte", Function::new(ctx.clone(), random::byte)?)?;
     native.set("encode", Function::new(ctx.clone(), encode)?)?;
     native.set("decode", Function::new(ctx.clone(), decode)?)?;
     native.set("promise", Function::new(ctx.clone(), promise)?)?;
@@ -194,11 +142,11 @@ pub(super) fn native<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 }
 
 /// The functions of the prelude that are used for reading and writing JSON.
-pub(super) fn lent<'js>(hooks: &Object<'js>) -> Result<Lent<'js>> {
-    Ok(Lent {
+pub(super) fn json_helpers<'js>(hooks: &Object<'js>) -> Result<JsonHelpers<'js>> {
+    Ok(JsonHelpers {
         big_integer: hooks.get("bigInteger")?,
         digits: hooks.get("digits")?,
-        form: hooks.get("form")?,
+        to_plain: hooks.get("toPlain")?,
     })
 }
 
@@ -207,7 +155,7 @@ fn failed(ctx: &Ctx<'_>, error: &io::Error) -> rquickjs::Error {
 }
 
 fn print(ctx: Ctx<'_>, text: String, to_stderr: bool) -> Result<()> {
-    if STARTED.get().is_none() {
+    if !clock::is_started() {
         // Output of the warm-up run is dropped.
         return Ok(());
     }
@@ -215,19 +163,49 @@ fn print(ctx: Ctx<'_>, text: String, to_stderr: bool) -> Result<()> {
     printed.map_err(|error| failed(&ctx, &error))
 }
 
-/// Sends a call and returns its id. A fresh call must not be answered from the cache.
+/// The date and time in milliseconds since 1970.
+fn wall_clock(ctx: Ctx<'_>) -> Result<f64> {
+    journal::read_wall_clock(&ctx).map_err(|error| failed(&ctx, &error))
+}
+
+/// How long the program has been running, in milliseconds.
+fn running_time(ctx: Ctx<'_>) -> Result<f64> {
+    journal::read_running_time(&ctx).map_err(|error| failed(&ctx, &error))
+}
+
+/// The time from which the delay of a timer counts, in milliseconds.
+fn timer_clock(ctx: Ctx<'_>) -> Result<f64> {
+    journal::read_timer_clock(&ctx).map_err(|error| failed(&ctx, &error))
+}
+
+/// Sends a call and returns its id. A fresh call must not be answered from the cache. The error
+/// `failure` was created where the program makes the call.
 fn call<'js>(
     ctx: Ctx<'js>,
     hooks: Object<'js>,
     name: String,
     arguments: Value<'js>,
     is_fresh: bool,
+    failure: Value<'js>,
 ) -> Result<f64> {
-    let text = json::write(&ctx, &arguments, &lent(&hooks)?)?;
+    let text = json::write(&ctx, &arguments, &json_helpers(&hooks)?)?;
+    if journal::is_journalled() {
+        let position = call_position(&hooks, failure)?;
+        journal::send_before_call(position).map_err(|error| failed(&ctx, &error))?;
+    }
     let freshness = if is_fresh { Freshness::New } else { Freshness::Any };
     send_call(&name, &text, freshness).map_err(|error| {
         Exception::throw_range(&ctx, &format!("the arguments are too large: {error}"))
     })
+}
+
+/// The position in the author's source at which an error was created.
+fn call_position<'js>(hooks: &Object<'js>, failure: Value<'js>) -> Result<Option<Position>> {
+    let raw_stack: Function<'js> = hooks.get("rawStack")?;
+    let raw: Value<'js> = raw_stack.call((failure,))?;
+    let Some(Ok(raw)) = raw.as_string().map(JsString::to_string) else { return Ok(None) };
+    Ok(POSITION_MAP
+        .with_borrow(|position_map| stack::original_position(&raw, position_map.as_ref())))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no program makes 2^53 calls")]
@@ -240,70 +218,31 @@ fn send_call(name: &str, arguments: &str, freshness: Freshness) -> io::Result<f6
 
 /// Asks what a name refers to, and waits for the answer.
 fn resolve<'js>(ctx: Ctx<'js>, name: String) -> Result<Value<'js>> {
-    let meaning = wait_for(&FromWorker::Resolve { name: &name }, |frame| match frame {
-        ToWorker::Name { meaning } => Ok(meaning.to_owned()),
-        other => Err(other),
-    });
+    let meaning = answers::resolve(&name);
     ctx.json_parse(meaning.map_err(|error| failed(&ctx, &error))?)
 }
 
 /// Sends a question, which is JSON text, to the gateway, and waits for the answer.
 fn ask(ctx: Ctx<'_>, question: String) -> Result<Value<'_>> {
-    ctx.json_parse(answer_to(&question).map_err(|error| failed(&ctx, &error))?)
+    ctx.json_parse(ask_gateway(&question).map_err(|error| failed(&ctx, &error))?)
 }
 
 /// The gateway's answer to a question, both as JSON text.
-pub(super) fn answer_to(question: &str) -> io::Result<String> {
+pub(super) fn ask_gateway(question: &str) -> io::Result<String> {
     let id = NEXT_CALL.get();
     NEXT_CALL.set(id + 1);
-    let end = wait_for(&FromWorker::Ask { id, question }, |frame| match frame {
-        ToWorker::Answer { id: answered, answer } if answered == id => Ok(End::from(answer)),
-        other => Err(other),
-    })?;
-    match end {
-        End::Json(text) => Ok(text),
-        End::Error(text) | End::Text(text) | End::Content(text) => Err(io::Error::other(text)),
-        End::Nothing => Ok("null".to_owned()),
-    }
-}
-
-fn wait_for<T>(
-    question: &FromWorker<'_>,
-    is_it: impl Fn(ToWorker<'_>) -> std::result::Result<T, ToWorker<'_>>,
-) -> io::Result<T> {
-    let socket = socket()?;
-    socket.send(question)?;
-    socket.flush()?;
-    loop {
-        let received = receive(None, |frame| match is_it(frame) {
-            Ok(answer) => Some(answer),
-            Err(ToWorker::Answer { id, answer }) => {
-                let answered = Answered { id, end: answer.into() };
-                UNCLAIMED.with_borrow_mut(|unclaimed| unclaimed.push_back(answered));
-                None
-            }
-            Err(_) => None,
-        })?;
-        if let Some(Some(answer)) = received {
-            return Ok(answer);
+    match answers::ask(id, question)? {
+        OwnedAnswer::Json(text) => Ok(text),
+        OwnedAnswer::Error(text) | OwnedAnswer::Text(text) | OwnedAnswer::Content(text) => {
+            Err(io::Error::other(text))
         }
+        OwnedAnswer::Nothing => Ok("null".to_owned()),
     }
 }
 
 /// Maps a stack trace of QuickJS to the author's source.
 fn mapped_stack(raw: String) -> String {
-    POSITIONS.with_borrow(|positions| stack::readable(&raw, positions.as_ref()))
-}
-
-/// A random number in the range from zero to one, excluding one.
-#[expect(clippy::cast_precision_loss, reason = "53 bits are what a number holds")]
-fn random() -> f64 {
-    // xorshift128+
-    let [mut a, b] = RANDOM.get();
-    a ^= a << 23;
-    a = a ^ b ^ (a >> 17) ^ (b >> 26);
-    RANDOM.set([b, a]);
-    (a.wrapping_add(b) >> 11) as f64 / (1u64 << 53) as f64
+    POSITION_MAP.with_borrow(|position_map| stack::readable(&raw, position_map.as_ref()))
 }
 
 /// The state of a promise and its value or reason; `None` if `value` is not a promise.

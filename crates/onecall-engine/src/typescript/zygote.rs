@@ -61,7 +61,7 @@ pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
                     Ok((Forked::Child, watch)) => {
                         watch.of_this_process();
                         drop(children);
-                        settle(socket)?;
+                        set_up_child(socket)?;
                         work();
                         std::process::exit(0);
                     }
@@ -71,7 +71,7 @@ pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
                     }
                     Err(error) => {
                         let error = unless_namespace_ended(error)?;
-                        tell(NOT_FORKED, id, error.raw_os_error().unwrap_or_default())?;
+                        report_worker(NOT_FORKED, id, error.raw_os_error().unwrap_or_default())?;
                     }
                 },
                 (KILL, _) => {
@@ -98,7 +98,7 @@ fn reap(children: &mut Vec<Child>) -> io::Result<()> {
                 if signal == Some(Signal::KILL.as_raw()) && !child.killed {
                     check_namespace()?;
                 }
-                tell(EXITED, child.id, status.as_raw())?;
+                report_worker(EXITED, child.id, status.as_raw())?;
             }
         }
     }
@@ -107,7 +107,7 @@ fn reap(children: &mut Vec<Child>) -> io::Result<()> {
 }
 
 /// Reports to the gateway what became of a worker.
-fn tell(kind: u8, id: u64, number: i32) -> io::Result<()> {
+fn report_worker(kind: u8, id: u64, number: i32) -> io::Result<()> {
     let mut message = vec![kind];
     message.extend(id.to_le_bytes());
     message.extend(number.to_le_bytes());
@@ -144,7 +144,7 @@ fn receive() -> io::Result<Option<(u8, u64, Option<OwnedFd>)>> {
         rustix::stdio::stdin(),
         &mut [IoSliceMut::new(&mut message)],
         &mut ancillary,
-        system::RECEIVE,
+        system::RECEIVE_FLAGS,
     )?;
     if received.bytes < REQUEST_SIZE {
         return Ok(None);
@@ -158,7 +158,7 @@ fn receive() -> io::Result<Option<(u8, u64, Option<OwnedFd>)>> {
 }
 
 /// Makes `socket` the child's stdin, and starts a new session.
-fn settle(socket: OwnedFd) -> io::Result<()> {
+fn set_up_child(socket: OwnedFd) -> io::Result<()> {
     rustix::stdio::dup2_stdin(socket.as_fd())?;
     setsid()?;
     Ok(())

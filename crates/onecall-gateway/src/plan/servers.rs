@@ -6,7 +6,7 @@ use std::time::Duration;
 use onecall_config::address::destination;
 use onecall_config::{ProxyPolicy, RemoteTransport, ServerConfig, Transport};
 use onecall_core::ServerName;
-use onecall_runtime::Problem;
+use onecall_runtime::PlanProblem;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -33,7 +33,7 @@ impl PlanServers {
         servers: Option<&Map<String, Value>>,
         configured: &dyn Fn(&str) -> bool,
         policy: &ProxyPolicy,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<PlanProblem>,
     ) -> Self {
         let Some(servers) = servers else { return Self::default() };
         let mut dynamic = Vec::new();
@@ -43,17 +43,18 @@ impl PlanServers {
                 Ok(None) if configured(name) => {}
                 Ok(None) => {
                     let message = format!("there is no server '{name}' in the configuration");
-                    problems.push(Problem::new(path, message));
+                    problems.push(PlanProblem::new(path, message));
                 }
                 Ok(Some(_)) if configured(name) => {
-                    let message = "is in the configuration, which says where it is; leave that out";
-                    problems.push(Problem::new(path, message));
+                    let message =
+                        "is in the configuration, which has its address; leave the address out";
+                    problems.push(PlanProblem::new(path, message));
                 }
-                Ok(Some(address)) => match permitted(&address, policy) {
+                Ok(Some(address)) => match check_permitted(&address, policy) {
                     Ok(()) => dynamic.push(address.server(name)),
-                    Err(error) => problems.push(Problem::new(path, error.to_string())),
+                    Err(error) => problems.push(PlanProblem::new(path, error.to_string())),
                 },
-                Err(error) => problems.push(Problem::new(path, error.to_string())),
+                Err(error) => problems.push(PlanProblem::new(path, error.to_string())),
             }
         }
         Self { only: Some(servers.keys().cloned().collect()), dynamic }
@@ -76,9 +77,9 @@ enum ServerEntryError {
     NoAddress,
     #[error("'port' must be from 1 to 65535")]
     NoPort,
-    #[error("'{0}' is no host")]
+    #[error("'{0}' is not a host name")]
     NoHost(String),
-    #[error("'{0}' is no http:// or https:// URL")]
+    #[error("'{0}' is not an http:// or https:// URL")]
     NoUrl(String),
     #[error(
         "is not in the configuration; plans may bring servers along only with \
@@ -166,7 +167,7 @@ fn from_url(url: &str) -> Result<Address, ServerEntryError> {
     Ok(Address { url: Some(url.to_owned()), host, port })
 }
 
-fn permitted(address: &Address, policy: &ProxyPolicy) -> Result<(), ServerEntryError> {
+fn check_permitted(address: &Address, policy: &ProxyPolicy) -> Result<(), ServerEntryError> {
     if !policy.dynamic_servers {
         return Err(ServerEntryError::NotConfigured);
     }
@@ -189,8 +190,8 @@ mod tests {
         let read =
             PlanServers::read(servers.as_object(), &|name| name == "sales", policy, &mut problems);
         if !problems.is_empty() {
-            let told = |it: Problem| format!("{}: {}", it.path, it.message);
-            return Err(problems.into_iter().map(told).collect());
+            let text = |it: PlanProblem| format!("{}: {}", it.path, it.message);
+            return Err(problems.into_iter().map(text).collect());
         }
         let url = |server: ServerConfig| match server.transport {
             Transport::Auto(remote) => remote.url,

@@ -14,13 +14,13 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use onecall_jail::{
-    Jail, Mode, Prepared, ProgramLimits, Property, Requirement, State, Verdict, canaries,
-    deadly_canary, die_with_parent,
+    CanaryResult, Jail, JailMode, ProgramLimits, Property, Requirement, SandboxedProcess,
+    WallState, canaries, deadly_canary, die_with_parent,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-const PLENTY: ProgramLimits =
+const GENEROUS_LIMITS: ProgramLimits =
     ProgramLimits { memory_bytes: 1 << 30, cpu_seconds: 60, file_bytes: 1 << 30 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -29,9 +29,9 @@ fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (mode, words) = match words.as_slice() {
-        ["off", rest @ ..] => (Mode::Off, rest),
-        ["best-effort", rest @ ..] => (Mode::BestEffort, rest),
-        all => (Mode::Required, all),
+        ["off", rest @ ..] => (JailMode::Off, rest),
+        ["best-effort", rest @ ..] => (JailMode::BestEffort, rest),
+        all => (JailMode::Required, all),
     };
     let (without, words) = match words {
         ["without", property, rest @ ..] => (Property::named(property).into_iter().collect(), rest),
@@ -67,12 +67,12 @@ fn jail(requirement: Requirement, words: &[&str]) -> Jail {
             requirement,
             readable: vec![PathBuf::from(readable)],
             writable: Some(PathBuf::from(writable)),
-            folder: Some(PathBuf::from(writable)),
+            start_folder: Some(PathBuf::from(writable)),
             ..Jail::default()
         },
         ["presented", folder] => Jail {
             requirement,
-            presented: vec![(PathBuf::from(folder), PathBuf::from("/shown"))],
+            remapped: vec![(PathBuf::from(folder), PathBuf::from("/shown"))],
             ..Jail::default()
         },
         ["readable", readable, ..] => {
@@ -115,7 +115,11 @@ fn watch(words: &[&str], mut socket: UnixStream, worker: Pid) -> Result<(), Fail
 }
 
 /// The part of the worker.
-fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<(), Failure> {
+fn serve(
+    words: &[&str],
+    prepared: &SandboxedProcess,
+    mut socket: UnixStream,
+) -> Result<(), Failure> {
     match words {
         ["report"] => report(prepared),
         ["costs"] => {
@@ -123,29 +127,29 @@ fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<
                 println!("{}: {} µs", wall.name, wall.cost.as_micros());
             }
         }
-        ["canaries"] | ["readable", _, "canaries"] => sing(&socket),
+        ["canaries"] | ["readable", _, "canaries"] => run_canaries(&socket),
         ["deadly"] => deadly_canary(),
         ["call", numbers @ ..] => call(numbers)?,
         ["ordinary"] => ordinary(&mut socket)?,
         ["memory"] => {
-            prepared.limit(ProgramLimits { memory_bytes: 64 << 20, ..PLENTY })?;
+            prepared.limit(ProgramLimits { memory_bytes: 64 << 20, ..GENEROUS_LIMITS })?;
             let mut small = Vec::<u8>::new();
             println!("32 MiB: {}", small.try_reserve(32 << 20).is_ok());
             println!("1 GiB: {}", Vec::<u8>::new().try_reserve(1 << 30).is_ok());
         }
         ["threads"] => {
-            prepared.limit(ProgramLimits { memory_bytes: 1 << 40, ..PLENTY })?;
+            prepared.limit(ProgramLimits { memory_bytes: 1 << 40, ..GENEROUS_LIMITS })?;
             let start = || thread::Builder::new().stack_size(16 << 10).spawn(thread::park);
             println!("{}", (0..6_000).map_while(|_| start().ok()).count());
         }
         ["cpu"] => {
-            prepared.limit(ProgramLimits { cpu_seconds: 0, ..PLENTY })?;
+            prepared.limit(ProgramLimits { cpu_seconds: 0, ..GENEROUS_LIMITS })?;
             loop {
                 std::hint::spin_loop();
             }
         }
         ["files", readable, writable] => {
-            prepared.limit(ProgramLimits { file_bytes: 4096, ..PLENTY })?;
+            prepared.limit(ProgramLimits { file_bytes: 4096, ..GENEROUS_LIMITS })?;
             println!("read: {}", fs::read_to_string(format!("{readable}/file"))?);
             let entries = fs::read_dir(readable)?.count();
             println!("entries: {entries}");
@@ -189,22 +193,22 @@ fn show(what: &str, result: io::Result<()>) {
     }
 }
 
-fn report(prepared: &Prepared) {
+fn report(prepared: &SandboxedProcess) {
     for wall in &prepared.report.walls {
         match &wall.state {
-            State::Holds => println!("{}: holds", wall.name),
-            State::Missing { reason, .. } => println!("{}: {reason}", wall.name),
+            WallState::Holds => println!("{}: holds", wall.name),
+            WallState::Missing { reason, .. } => println!("{}: {reason}", wall.name),
         }
     }
 }
 
-fn sing(socket: &UnixStream) {
+fn run_canaries(socket: &UnixStream) {
     for canary in canaries(&[socket.as_fd()]) {
-        match canary.sing() {
-            Verdict::Held(errno) => {
+        match canary.attempt_escape() {
+            CanaryResult::Refused(errno) => {
                 println!("{}: {}: {}", canary.property.name(), canary.attempt, name(errno))
             }
-            Verdict::Broken(how) => {
+            CanaryResult::Escaped(how) => {
                 println!("{}: {}: BROKEN: {how}", canary.property.name(), canary.attempt)
             }
         }

@@ -19,21 +19,25 @@ pub(crate) fn all<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
         run: Box::new(run),
     };
     vec![
-        canary(Property::Files, "read /etc/passwd", || hidden(fs::read("/etc/passwd"))),
-        canary(Property::Files, "read /proc/1/environ", || hidden(fs::read("/proc/1/environ"))),
+        canary(Property::Files, "read /etc/passwd", || hidden_is_refused(fs::read("/etc/passwd"))),
+        canary(Property::Files, "read /proc/1/environ", || {
+            hidden_is_refused(fs::read("/proc/1/environ"))
+        }),
         canary(Property::Files, "list the root", || fs::read_dir("/").map(drop)),
         canary(Property::Files, "create a file", || {
             let path = format!("/onecall-canary-{}", std::process::id());
             fs::write(&path, "")?;
             fs::remove_file(path)
         }),
-        canary(Property::Metadata, "see /etc/passwd", || hidden(fs::metadata("/etc/passwd"))),
+        canary(Property::Metadata, "see /etc/passwd", || {
+            hidden_is_refused(fs::metadata("/etc/passwd"))
+        }),
         canary(Property::Metadata, "see /etc by a call for descriptors", || {
             use rustix::fs::{AtFlags, CWD, statat};
-            hidden(statat(CWD, "/etc", AtFlags::EMPTY_PATH).map_err(Into::into))
+            hidden_is_refused(statat(CWD, "/etc", AtFlags::EMPTY_PATH).map_err(Into::into))
         }),
         canary(Property::Metadata, "follow /proc/self/exe", || {
-            hidden(fs::read_link("/proc/self/exe"))
+            hidden_is_refused(fs::read_link("/proc/self/exe"))
         }),
         canary(Property::Network, "open a TCP socket", || {
             net::TcpListener::bind((net::Ipv4Addr::LOCALHOST, 0)).map(drop)
@@ -99,7 +103,7 @@ fn refused_if(refused: bool) -> io::Result<()> {
 }
 
 /// Treats a file that is not visible like one that cannot be read.
-fn hidden<T>(found: io::Result<T>) -> io::Result<()> {
+fn hidden_is_refused<T>(found: io::Result<T>) -> io::Result<()> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Errno::ACCESS.into()),
         other => other.map(drop),

@@ -9,7 +9,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use crate::{Jail, Scratch};
+use crate::{Jail, ScratchFolder};
 
 /// The newest rules that this crate was tested with; an older kernel applies those it supports.
 const NEWEST: ABI = ABI::V7;
@@ -28,14 +28,14 @@ pub(crate) fn is_supported() -> bool {
     version > 0
 }
 
-/// Restricts this process to the jail's paths, to the presented directories, and to the scratch
+/// Restricts this process to the jail's paths, to the remapped directories, and to the scratch
 /// folder.
 pub(crate) fn restrict(
     jail: &Jail,
-    presented: &[(PathBuf, PathBuf)],
-    scratch: Option<Scratch>,
+    remapped: &[(PathBuf, PathBuf)],
+    scratch: Option<ScratchFolder>,
 ) -> io::Result<()> {
-    match ruleset(jail, presented, scratch).map_err(io::Error::other)? {
+    match ruleset(jail, remapped, scratch).map_err(io::Error::other)? {
         // Newer rights (truncating, device controls, TCP, abstract sockets, signals) are a second
         // protection for operations that the system call filter and the namespaces already prevent,
         // so a kernel without them does not count as a missing wall.
@@ -46,8 +46,8 @@ pub(crate) fn restrict(
 
 fn ruleset(
     jail: &Jail,
-    presented: &[(PathBuf, PathBuf)],
-    scratch: Option<Scratch>,
+    remapped: &[(PathBuf, PathBuf)],
+    scratch: Option<ScratchFolder>,
 ) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let load = read | AccessFs::Execute;
@@ -67,10 +67,10 @@ fn ruleset(
         .scope(Scope::from_all(NEWEST))?
         .create()?
         .add_rules(path_beneath_rules(&jail.readable, read))?
-        .add_rules(path_beneath_rules(presented.iter().map(|(_, place)| place), read))?
+        .add_rules(path_beneath_rules(remapped.iter().map(|(_, target)| target), read))?
         .add_rules(path_beneath_rules(&jail.loadable, load))?
         .add_rules(path_beneath_rules(&jail.writable, write))?
-        .add_rules(path_beneath_rules(scratch.map(|_| Scratch::PLACE), write))?
+        .add_rules(path_beneath_rules(scratch.map(|_| ScratchFolder::PATH), write))?
         .restrict_self()?;
     Ok(status.ruleset)
 }

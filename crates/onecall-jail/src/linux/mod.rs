@@ -1,7 +1,7 @@
 //! The walls that the Linux kernel provides, one file each.
 
 mod canaries;
-mod counted;
+mod counted_user;
 mod descriptors;
 mod filesystem;
 mod inheritance;

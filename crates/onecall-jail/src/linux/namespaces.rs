@@ -20,15 +20,15 @@ pub(crate) const HOST_NAME: &str = "onecall";
 
 /// The user and group that run the gateway, read before the namespaces are entered, because they
 /// have no ids inside.
-pub(crate) struct Identity {
+pub(crate) struct GatewayIdentity {
     user: u32,
     group: u32,
 }
 
 /// Enters new namespaces of every kind that isolates something. The process must have one thread;
 /// its next child is the first process of the process namespace.
-pub(crate) fn leave() -> io::Result<Identity> {
-    let identity = Identity { user: getuid().as_raw(), group: getgid().as_raw() };
+pub(crate) fn enter_new() -> io::Result<GatewayIdentity> {
+    let identity = GatewayIdentity { user: getuid().as_raw(), group: getgid().as_raw() };
     let kinds = UnshareFlags::NEWUSER
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWNET
@@ -42,7 +42,7 @@ pub(crate) fn leave() -> io::Result<Identity> {
 }
 
 /// Sets a neutral user, group and machine name. The user may be `mapped` already.
-pub(crate) fn settle(identity: Identity, mapped: bool) -> io::Result<()> {
+pub(crate) fn set_neutral_identity(identity: GatewayIdentity, mapped: bool) -> io::Result<()> {
     if !mapped {
         // The kernel requires this before an unprivileged process may map a group.
         fs::write("/proc/self/setgroups", "deny")?;

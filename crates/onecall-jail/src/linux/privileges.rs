@@ -11,12 +11,12 @@ use rustix::thread::{
     set_no_new_privs,
 };
 
-use super::counted::CountedUser;
+use super::counted_user::CountedUser;
 
 /// Gives up every capability and the ways to gain new ones, after this process has become the
 /// counted user.
 pub(crate) fn drop_all(counted: Option<CountedUser>) -> io::Result<()> {
-    counted.map_or(Ok(()), CountedUser::assume)?;
+    counted.map_or(Ok(()), CountedUser::become_real_user)?;
     give_up_all_but(CapabilitySet::empty())?;
     // Programs of one user run at the same time: without this, one could trace another or read its
     // memory through /proc. It comes last, because it also makes /proc/self inaccessible.

@@ -20,9 +20,10 @@ use crate::Jail;
 
 /// The candidates for the mount point in the zygote's own view; the first that exists is used. No
 /// interpreter is installed there, so hiding what is below does no harm.
-const PLACES: [&str; 3] = ["/sys", "/mnt", "/tmp"];
+const MOUNT_POINTS: [&str; 3] = ["/sys", "/mnt", "/tmp"];
 
-const HARMLESS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
+const SAFE_MOUNT_FLAGS: MountFlags =
+    MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
 
 /// Builds the root. The caller has just entered its own mount namespace.
 pub(crate) fn build(jail: &Jail) -> io::Result<PathBuf> {
@@ -30,20 +31,20 @@ pub(crate) fn build(jail: &Jail) -> io::Result<PathBuf> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     // Cloned before the mount, which may hide them.
     let visible = visible_trees(jail)?;
-    let root = PLACES
+    let root = MOUNT_POINTS
         .iter()
         .map(PathBuf::from)
-        .find(|place| place.is_dir())
-        .ok_or_else(|| io::Error::other(format!("none of {PLACES:?} exists")))?;
-    mount("onecall", &root, "tmpfs", HARMLESS, c"size=64k,nr_inodes=1024,mode=0755")?;
+        .find(|target| target.is_dir())
+        .ok_or_else(|| io::Error::other(format!("none of {MOUNT_POINTS:?} exists")))?;
+    mount("onecall", &root, "tmpfs", SAFE_MOUNT_FLAGS, c"size=64k,nr_inodes=1024,mode=0755")?;
     // Mounted first, because a directory of the program may be inside.
     if let Some(scratch) = jail.scratch {
-        scratch::show_in(scratch, &root)?;
+        scratch::mount_in(scratch, &root)?;
     }
     for (path, tree) in visible {
-        show(&root, path, &tree)?;
+        mount_tree(&root, path, &tree)?;
     }
-    mount_remount(&root, MountFlags::BIND | MountFlags::RDONLY | HARMLESS, c"")?;
+    mount_remount(&root, MountFlags::BIND | MountFlags::RDONLY | SAFE_MOUNT_FLAGS, c"")?;
     Ok(root)
 }
 
@@ -69,16 +70,16 @@ fn visible_trees(jail: &Jail) -> io::Result<Vec<(&Path, OwnedFd)>> {
         inner == outer || (inner_access == access && inner.starts_with(&**outer))
     });
     let in_place = paths.into_iter().map(|(path, access)| (path.as_path(), path, access));
-    let presented = jail.presented.iter().filter(|(path, _)| path.exists());
-    let presented = presented.map(|(path, place)| (place.as_path(), path, READ_ONLY | NO_CODE));
-    let all = in_place.chain(presented);
-    all.map(|(place, path, access)| Ok((place, tree(path, access)?))).collect()
+    let remapped = jail.remapped.iter().filter(|(path, _)| path.exists());
+    let remapped = remapped.map(|(path, target)| (target.as_path(), path, READ_ONLY | NO_CODE));
+    let all = in_place.chain(remapped);
+    all.map(|(target, path, access)| Ok((target, clone_tree(path, access)?))).collect()
 }
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_CODE: u64 = libc::MOUNT_ATTR_NOEXEC;
 
-fn tree(path: &Path, access: u64) -> io::Result<OwnedFd> {
+fn clone_tree(path: &Path, access: u64) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
@@ -104,19 +105,19 @@ fn tree(path: &Path, access: u64) -> io::Result<OwnedFd> {
     if set == 0 { Ok(tree) } else { Err(io::Error::last_os_error()) }
 }
 
-fn show(root: &Path, path: &Path, tree: &OwnedFd) -> io::Result<()> {
+fn mount_tree(root: &Path, path: &Path, tree: &OwnedFd) -> io::Result<()> {
     let inside = path
         .strip_prefix("/")
         .map_err(|_| io::Error::other(format!("{} is not absolute", path.display())))?;
-    let place = root.join(inside);
+    let target = root.join(inside);
     if fs::metadata(format!("/proc/self/fd/{}", tree.as_raw_fd()))?.is_dir() {
-        fs::create_dir_all(&place)?;
+        fs::create_dir_all(&target)?;
     } else {
-        place.parent().map_or(Ok(()), fs::create_dir_all)?;
-        if !place.exists() {
-            fs::File::create(&place)?;
+        target.parent().map_or(Ok(()), fs::create_dir_all)?;
+        if !target.exists() {
+            fs::File::create(&target)?;
         }
     }
-    move_mount(tree, c"", CWD, &place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    move_mount(tree, c"", CWD, &target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     Ok(())
 }

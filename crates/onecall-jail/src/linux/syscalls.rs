@@ -27,7 +27,7 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Which file operations a program may request from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Files {
+pub(crate) enum FileAccess {
     /// No call that takes a path is allowed.
     None,
     /// Calls that read are allowed.
@@ -39,18 +39,18 @@ pub(crate) enum Files {
     Private,
 }
 
-impl From<Files> for FileCalls {
-    fn from(files: Files) -> Self {
+impl From<FileAccess> for FileCalls {
+    fn from(files: FileAccess) -> Self {
         match files {
-            Files::None => Self::Refused,
-            Files::Readable | Files::Writable | Files::Private => Self::Allowed,
+            FileAccess::None => Self::Refused,
+            FileAccess::Readable | FileAccess::Writable | FileAccess::Private => Self::Allowed,
         }
     }
 }
 
 /// What a program can learn by asking for names and ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Surroundings {
+pub(crate) enum NamespaceScope {
     /// The names and ids of its own namespaces, which reveal nothing.
     Own,
     /// The names and ids of the machine, so such questions are not answered truthfully.
@@ -59,7 +59,7 @@ pub(crate) enum Surroundings {
 
 /// The permitted sources of executable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
+pub(crate) enum CodeSource {
     /// All code has been loaded already.
     Sealed,
     /// Files may be mapped as code, but written memory may not become executable.
@@ -82,7 +82,7 @@ pub(crate) fn restrict(filters: &[Filter]) -> io::Result<()> {
 
 impl Filter {
     /// The placeholder for the process id; see
-    /// [`Filters::own_process`](crate::Filters::own_process).
+    /// [`SyscallFilters::own_process`](crate::SyscallFilters::own_process).
     pub(crate) const OWN_PROCESS: u32 = 0x7fff_fffe;
 
     /// The system call that installs a filter.
@@ -111,20 +111,20 @@ impl Filter {
 
 /// All filters, to be installed in this order.
 pub(crate) fn filters(
-    files: Files,
-    code: Code,
-    surroundings: Surroundings,
+    files: FileAccess,
+    code: CodeSource,
+    namespace_scope: NamespaceScope,
 ) -> io::Result<Vec<Filter>> {
     let mut allowed = allowed::rules(files, code)?;
     let mut denied = unconditional(denied::CALLS);
     denied.retain(|call, _| !allowed.contains_key(call));
     denied.extend(files::denied(files));
-    allowed.extend(identity::rules(surroundings)?);
+    allowed.extend(identity::rules(namespace_scope)?);
     allowed.insert(libc::SYS_seccomp, Vec::new());
     // glibc starts threads with clone3, whose flags a filter cannot inspect. If the call does not
     // exist, glibc uses clone.
     let mut absent = unconditional(&[libc::SYS_clone3]);
-    absent.extend(identity::absent(surroundings)?);
+    absent.extend(identity::absent(namespace_scope)?);
     let fatal = unconditional(fatal::CALLS);
 
     let mut filters = vec![
@@ -132,7 +132,7 @@ pub(crate) fn filters(
         filter(denied, SeccompAction::Allow, error(Errno::ACCESS))?,
         filter(absent, SeccompAction::Allow, error(Errno::NOSYS))?,
     ];
-    if surroundings == Surroundings::Shared {
+    if namespace_scope == NamespaceScope::Shared {
         let zero = unconditional(identity::CALLS);
         filters.push(filter(zero, SeccompAction::Allow, SeccompAction::Errno(0))?);
     }

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::{fs, io};
 
-use super::counted::{self, CountedUser};
-use super::syscalls::{self, Code, Files, Filter, Surroundings};
+use super::counted_user::{self, CountedUser};
+use super::syscalls::{self, CodeSource, FileAccess, Filter, NamespaceScope};
 use super::{
     canaries, descriptors, filesystem, inheritance, keeper, lifetime, namespaces, oom, privileges,
     resources, root, scratch,
 };
 use crate::confinement::Confinement;
-use crate::report::{Report, State, Wall};
+use crate::report::{Report, Wall, WallState};
 use crate::{
-    Canary, Enclosed, Filters, Jail, JailError, Mode, Prepared, ProgramLimits, Requirement,
-    Scratch, environment, signals,
+    Canary, EnclosedProcess, Jail, JailError, JailMode, ProgramLimits, Requirement,
+    SandboxedProcess, ScratchFolder, SyscallFilters, environment, signals,
 };
 
 const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
@@ -23,7 +23,7 @@ const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
      kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp profile \
      that allows unshare)";
 const NEWER_KERNEL: &str = "use a kernel from 5.13 on with landlock and seccomp enabled";
-const OUR_FAULT: &str = "report this as a bug of onecall";
+const REPORT_BUG: &str = "report this as a bug of onecall";
 
 /// The walls of the Linux kernel.
 pub struct Linux;
@@ -37,7 +37,7 @@ pub struct Isolation {
     /// The system call filters for workers, or why they could not be compiled.
     filters: Result<Vec<Filter>, Arc<io::Error>>,
     /// The file operations that the filters allow.
-    files: Files,
+    files: FileAccess,
     /// The user whose threads the kernel counts, because it would not count those of root.
     counted: Option<CountedUser>,
 }
@@ -63,42 +63,44 @@ impl Confinement for Linux {
     }
 
     fn isolate(jail: &Jail) -> Result<Isolation, JailError> {
-        environment::forget_allocator_setting();
+        environment::remove_allocator_setting();
         signals::reset();
-        oom::go_first();
-        if jail.requirement.mode == Mode::Off {
+        oom::prefer_as_victim();
+        if jail.requirement.mode == JailMode::Off {
             return Ok(Isolation {
                 walls: Vec::new(),
                 root: Err(NoRoot::Off),
                 filters: Ok(Vec::new()),
-                files: Files::Writable,
+                files: FileAccess::Writable,
                 counted: None,
             });
         }
         let mut kept = Ok(());
         let mut counted = None;
         let namespaces = Wall::build("namespaces", ALLOW_NAMESPACES, || {
-            let scribe = counted::Scribe::start();
-            let identity = namespaces::leave();
+            let id_map_writer = counted_user::IdMapWriter::start();
+            let identity = namespaces::enter_new();
             // The helper process has to exit in any case.
-            counted = scribe.and_then(counted::Scribe::map);
+            counted = id_map_writer.and_then(counted_user::IdMapWriter::finish);
             let identity = identity?;
             kept = keeper::start();
-            namespaces::settle(identity, counted.is_some())
+            namespaces::set_neutral_identity(identity, counted.is_some())
         });
         kept.map_err(JailError::Keeper)?;
         let root = match &namespaces.state {
-            State::Holds => root::build(jail).map_err(|error| NoRoot::NotBuilt(Arc::new(error))),
-            State::Missing { reason, .. } => {
-                counted = counted::without_namespaces();
+            WallState::Holds => {
+                root::build(jail).map_err(|error| NoRoot::NotBuilt(Arc::new(error)))
+            }
+            WallState::Missing { reason, .. } => {
+                counted = counted_user::without_namespaces();
                 Err(NoRoot::NoNamespaces { reason: reason.clone() })
             }
         };
         let files = accessible_files(jail, root.is_ok(), filesystem::is_supported());
-        let code = if jail.loadable.is_empty() { Code::Sealed } else { Code::Files };
-        let surroundings =
-            if namespaces.holds() { Surroundings::Own } else { Surroundings::Shared };
-        let filters = syscalls::filters(files, code, surroundings).map_err(Arc::new);
+        let code = if jail.loadable.is_empty() { CodeSource::Sealed } else { CodeSource::Files };
+        let namespace_scope =
+            if namespaces.holds() { NamespaceScope::Own } else { NamespaceScope::Shared };
+        let filters = syscalls::filters(files, code, namespace_scope).map_err(Arc::new);
         Ok(Isolation { walls: vec![namespaces], root, filters, files, counted })
     }
 
@@ -106,36 +108,40 @@ impl Confinement for Linux {
         jail: &Jail,
         isolation: &Isolation,
         keep: &[BorrowedFd<'_>],
-    ) -> Result<Prepared, JailError> {
+    ) -> Result<SandboxedProcess, JailError> {
         let baseline = resources::virtual_memory().map_err(JailError::Size)?;
         let mut walls = enclosing_walls(jail, isolation, keep, privileges::drop_all)?;
-        if jail.requirement.mode != Mode::Off {
+        if jail.requirement.mode != JailMode::Off {
             walls.push(Wall::build("system calls", NEWER_KERNEL, || match &isolation.filters {
                 Ok(filters) => syscalls::restrict(filters),
                 Err(error) => Err(io::Error::other(Arc::clone(error))),
             }));
         }
         let report = Report { walls, file_calls: isolation.files.into() };
-        report.satisfies(&jail.requirement, &[])?;
-        Ok(Prepared { report, baseline })
+        report.check(&jail.requirement, &[])?;
+        Ok(SandboxedProcess { report, baseline })
     }
 
     fn enclose(
         jail: &Jail,
         isolation: &Isolation,
         keep: &[BorrowedFd<'_>],
-    ) -> Result<Enclosed, JailError> {
+    ) -> Result<EnclosedProcess, JailError> {
         let walls = enclosing_walls(jail, isolation, keep, privileges::keep_for_workers)?;
         let report = Report { walls, file_calls: isolation.files.into() };
-        report.satisfies(&jail.requirement, &["system calls"])?;
+        report.check(&jail.requirement, &["system calls"])?;
         let filters =
             isolation.filters.as_deref().map_err(|it| JailError::Filters(Arc::clone(it)))?;
-        let filters = Filters {
+        let filters = SyscallFilters {
             programs: filters.iter().map(Filter::bytes).collect(),
             own_process: Filter::OWN_PROCESS,
             installed_by: Filter::INSTALLED_BY,
         };
-        Ok(Enclosed { report, filters, counted_user: isolation.counted.map(CountedUser::number) })
+        Ok(EnclosedProcess {
+            report,
+            filters,
+            counted_user: isolation.counted.map(CountedUser::number),
+        })
     }
 
     fn limit(baseline: u64, limits: ProgramLimits) -> io::Result<()> {
@@ -150,7 +156,7 @@ impl Confinement for Linux {
         canaries::deadly();
     }
 
-    fn make_scratch(scratch: Scratch) -> io::Result<OwnedFd> {
+    fn make_scratch(scratch: ScratchFolder) -> io::Result<OwnedFd> {
         scratch::make(scratch)
     }
 
@@ -169,14 +175,16 @@ impl Confinement for Linux {
 /// The file operations that programs may request. If neither their `own_root` nor landlock
 /// restricts the files, `best-effort` allows none; an interpreter can hardly load a module then, so
 /// `required` reports the missing property instead.
-fn accessible_files(jail: &Jail, own_root: bool, landlock: bool) -> Files {
-    let paths = jail.readable.len() + jail.loadable.len() + jail.presented.len();
+fn accessible_files(jail: &Jail, own_root: bool, landlock: bool) -> FileAccess {
+    let paths = jail.readable.len() + jail.loadable.len() + jail.remapped.len();
     match jail {
-        _ if !own_root && !landlock && jail.requirement.mode == Mode::BestEffort => Files::None,
-        Jail { writable: Some(_), .. } => Files::Writable,
-        Jail { scratch: Some(_), .. } if own_root => Files::Private,
-        _ if paths > 0 => Files::Readable,
-        _ => Files::None,
+        _ if !own_root && !landlock && jail.requirement.mode == JailMode::BestEffort => {
+            FileAccess::None
+        }
+        Jail { writable: Some(_), .. } => FileAccess::Writable,
+        Jail { scratch: Some(_), .. } if own_root => FileAccess::Private,
+        _ if paths > 0 => FileAccess::Readable,
+        _ => FileAccess::None,
     }
 }
 
@@ -188,14 +196,14 @@ fn enclosing_walls(
     give_up: fn(Option<CountedUser>) -> io::Result<()>,
 ) -> Result<Vec<Wall>, JailError> {
     let mut walls = isolation.walls.clone();
-    if jail.requirement.mode == Mode::Off {
-        jail.enter_folder()?;
+    if jail.requirement.mode == JailMode::Off {
+        jail.enter_start_folder()?;
         return Ok(walls);
     }
     walls.extend([
-        Wall::build("environment", OUR_FAULT, inheritance::check_environment),
+        Wall::build("environment", REPORT_BUG, inheritance::check_environment),
         Wall::build("descriptors", NEWER_KERNEL, || descriptors::close_all_but(keep)),
-        Wall::build("resources", OUR_FAULT, resources::limit),
+        Wall::build("resources", REPORT_BUG, resources::limit),
         Wall::build("empty root", ALLOW_NAMESPACES, || match &isolation.root {
             Ok(root) => root::enter(root),
             Err(reason) => Err(io::Error::other(reason.clone())),
@@ -203,16 +211,16 @@ fn enclosing_walls(
     ]);
     // Without a separate root, these paths could exist on the host.
     let own_root = walls.last().is_some_and(Wall::holds);
-    let presented = if own_root { jail.presented.as_slice() } else { &[] };
+    let remapped = if own_root { jail.remapped.as_slice() } else { &[] };
     // The filters of a jail with a scratch folder rely on the mounts of its root.
     if jail.scratch.is_some() && isolation.root.is_ok() && !own_root {
         return Err(JailError::Root);
     }
     let scratch = if own_root { jail.scratch } else { None };
-    jail.enter_folder()?;
+    jail.enter_start_folder()?;
     walls.extend([
-        Wall::build("privileges", OUR_FAULT, || give_up(isolation.counted)),
-        Wall::build("filesystem", NEWER_KERNEL, || filesystem::restrict(jail, presented, scratch)),
+        Wall::build("privileges", REPORT_BUG, || give_up(isolation.counted)),
+        Wall::build("filesystem", NEWER_KERNEL, || filesystem::restrict(jail, remapped, scratch)),
     ]);
     Ok(walls)
 }

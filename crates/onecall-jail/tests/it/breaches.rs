@@ -1,13 +1,13 @@
 //! Whatever a jailed process tries, it is refused with the error meant for it.
 
-use crate::inmate::{Prison, User, users};
+use crate::inmate::{InmateFixture, User, users};
 
 #[test]
 fn every_canary_is_refused() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     for user in users() {
         assert_eq!(
-            prison.run(user, &["canaries"]),
+            fixture.run(user, &["canaries"]),
             "\
 files: read /etc/passwd: EACCES
 files: read /proc/1/environ: EACCES
@@ -41,9 +41,9 @@ limits: start a thread that is one too many: EACCES
 
 #[test]
 fn canaries_notice_that_there_is_no_jail() {
-    let prison = Prison::new();
-    let sung = prison.run(User::Current, &["off", "canaries"]);
-    let held: Vec<&str> = sung
+    let fixture = InmateFixture::new();
+    let printed = fixture.run(User::Current, &["off", "canaries"]);
+    let held: Vec<&str> = printed
         .lines()
         .filter(|line| !line.contains("BROKEN"))
         .filter_map(|line| line.rsplit_once(": ").map(|(canary, _)| canary))
@@ -60,20 +60,20 @@ fn canaries_notice_that_there_is_no_jail() {
         "limits: raise a limit",
         "limits: start a thread that is one too many",
     ];
-    assert_eq!(held.iter().find(|canary| !without_a_jail.contains(canary)), None, "{sung}");
+    assert_eq!(held.iter().find(|canary| !without_a_jail.contains(canary)), None, "{printed}");
 }
 
 #[test]
 fn the_deadly_canary_dies() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     for user in users() {
-        assert_eq!(prison.run(user, &["deadly"]), "signal 31\n", "as {user:?}");
+        assert_eq!(fixture.run(user, &["deadly"]), "signal 31\n", "as {user:?}");
     }
 }
 
 #[test]
 fn calls_that_break_out_are_fatal() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     let fatal = [
         libc::SYS_ptrace,
         libc::SYS_process_vm_readv,
@@ -118,14 +118,14 @@ fn calls_that_break_out_are_fatal() {
     ];
     for user in users() {
         for call in fatal.map(|call| call.to_string()) {
-            assert_eq!(prison.run(user, &["call", &call]), "signal 31\n", "{call} as {user:?}");
+            assert_eq!(fixture.run(user, &["call", &call]), "signal 31\n", "{call} as {user:?}");
         }
     }
 }
 
 #[test]
 fn calls_that_are_not_listed_are_refused() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     let not_permitted = [
         // A process that is no thread, one that shares memory, a thread in another namespace.
         &[libc::SYS_clone, 17][..],
@@ -213,7 +213,7 @@ fn calls_that_are_not_listed_are_refused() {
             let mut scenario = vec!["call"];
             scenario.extend(words.iter().map(String::as_str));
             let expected = format!("survived: -1 {answer}\n");
-            assert_eq!(prison.run(User::Current, &scenario), expected, "{numbers:?}");
+            assert_eq!(fixture.run(User::Current, &scenario), expected, "{numbers:?}");
         }
     }
 }

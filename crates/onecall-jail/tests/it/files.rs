@@ -2,16 +2,16 @@
 
 use std::fs;
 
-use crate::inmate::{Prison, users};
+use crate::inmate::{InmateFixture, users};
 
 #[test]
 fn readable_is_not_writable() {
     for user in users() {
-        let prison = Prison::new();
-        let readable = prison.folder("readable");
+        let fixture = InmateFixture::new();
+        let readable = fixture.folder("readable");
         fs::write(readable.join("file"), "kept").unwrap();
         assert_eq!(
-            prison.run(user, &["readable", readable.to_str().unwrap()]),
+            fixture.run(user, &["readable", readable.to_str().unwrap()]),
             "\
 read: kept
 write: Operation not permitted (os error 1)
@@ -26,11 +26,11 @@ remove: Permission denied (os error 13)
 #[test]
 fn what_is_presented_is_seen_at_its_place_only() {
     for user in users() {
-        let prison = Prison::new();
-        let folder = prison.folder("folder");
+        let fixture = InmateFixture::new();
+        let folder = fixture.folder("folder");
         fs::write(folder.join("file"), "kept").unwrap();
         assert_eq!(
-            prison.run(user, &["presented", folder.to_str().unwrap()]),
+            fixture.run(user, &["presented", folder.to_str().unwrap()]),
             "\
 read: kept
 entries: 1
@@ -49,12 +49,12 @@ beside it: Permission denied (os error 13)
 #[test]
 fn one_directory_may_be_written_to() {
     for user in users() {
-        let prison = Prison::new();
-        let (readable, writable) = (prison.folder("readable"), prison.folder("writable"));
+        let fixture = InmateFixture::new();
+        let (readable, writable) = (fixture.folder("readable"), fixture.folder("writable"));
         fs::write(readable.join("file"), "kept").unwrap();
         let paths = [&readable, &writable].map(|path| path.to_str().unwrap());
         assert_eq!(
-            prison.run(user, &["files", paths[0], paths[1]]),
+            fixture.run(user, &["files", paths[0], paths[1]]),
             "\
 read: kept
 entries: 1

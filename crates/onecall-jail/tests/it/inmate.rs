@@ -1,4 +1,4 @@
-//! Runs the inmate, as who runs the tests and, where that is root, as nobody too.
+//! Runs the inmate as the current user and, if that is root, also as the user `nobody`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,18 +8,18 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// A place that every user can reach, with the inmate in it.
-pub struct Prison {
+pub struct InmateFixture {
     directory: TempDir,
 }
 
-/// As whom the inmate runs.
+/// The user that the inmate runs as.
 #[derive(Clone, Copy, Debug)]
 pub enum User {
     Current,
     Nobody,
 }
 
-impl Prison {
+impl InmateFixture {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         open_to_all(directory.path());
@@ -37,7 +37,7 @@ impl Prison {
         self.directory.path().join("inmate").display().to_string()
     }
 
-    /// A directory in it that anybody may write to.
+    /// A directory beside the inmate that every user may write to.
     pub fn folder(&self, name: &str) -> PathBuf {
         let path = self.directory.path().join(name);
         fs::create_dir_all(&path).unwrap();
@@ -75,7 +75,7 @@ pub fn text(output: &Output) -> String {
     }
 }
 
-/// Everybody the walls must hold for.
+/// The users that the walls must hold for.
 pub fn users() -> Vec<User> {
     let root = rustix::process::getuid().is_root();
     if root && fs::exists("/usr/bin/setpriv").unwrap() {

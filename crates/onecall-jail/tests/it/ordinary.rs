@@ -1,13 +1,13 @@
 //! A jailed process can do what an interpreter does.
 
-use crate::inmate::{Prison, users};
+use crate::inmate::{InmateFixture, users};
 
 #[test]
 fn an_ordinary_program_notices_nothing() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     for user in users() {
         assert_eq!(
-            prison.run(user, &["ordinary"]),
+            fixture.run(user, &["ordinary"]),
             "\
 memory: 33554432
 condition: 7
@@ -24,9 +24,9 @@ socket: ping pong
 
 #[test]
 fn a_worker_does_not_outlive_its_zygote() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     for user in users() {
         // The worker holds stdout and waits for nothing: only its death ends this.
-        assert_eq!(prison.run(user, &["orphan"]), "", "as {user:?}");
+        assert_eq!(fixture.run(user, &["orphan"]), "", "as {user:?}");
     }
 }

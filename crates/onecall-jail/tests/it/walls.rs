@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::inmate::{Prison, User, text, users};
+use crate::inmate::{InmateFixture, User, text, users};
 
 const ALL: &str = "\
 namespaces: holds
@@ -20,18 +20,18 @@ system calls: holds
 
 #[test]
 fn every_wall_holds() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     for user in users() {
-        assert_eq!(prison.run(user, &["report"]), ALL, "as {user:?}");
+        assert_eq!(fixture.run(user, &["report"]), ALL, "as {user:?}");
     }
 }
 
 #[test]
 fn the_kernel_agrees() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     for user in users() {
         assert_eq!(
-            prison.run(user, &["status"]),
+            fixture.run(user, &["status"]),
             "\
 CapPrm: 0000000000000000
 CapEff: 0000000000000000
@@ -47,8 +47,8 @@ Seccomp: 2
 
 #[test]
 fn a_missing_wall_is_named_with_the_way_out() {
-    let prison = Prison::new();
-    let output = prison.command(User::Current).arg("report").env("SECRET", "1").output().unwrap();
+    let fixture = InmateFixture::new();
+    let output = fixture.command(User::Current).arg("report").env("SECRET", "1").output().unwrap();
     assert_eq!(
         text(&output),
         "the sandbox cannot keep programs from seeing what the gateway has open and in its \
@@ -60,12 +60,12 @@ fn a_missing_wall_is_named_with_the_way_out() {
 }
 
 /// What the inmate prints in a place where no namespace can be made, as an ordinary user.
-fn without_namespaces(prison: &Prison, scenario: &str) -> Option<String> {
+fn without_namespaces(fixture: &InmateFixture, scenario: &str) -> Option<String> {
     if !fs::exists("/usr/bin/unshare").unwrap() {
         eprintln!("skipped: no unshare here to take namespaces away with");
         return None;
     }
-    let inmate = prison.inmate();
+    let inmate = fixture.inmate();
     let script =
         format!("echo 0 > /proc/sys/user/max_user_namespaces && exec env -i {inmate} {scenario}");
     let unshare = ["/usr/bin/unshare", "-Ur", "sh", "-c", &script];
@@ -86,8 +86,8 @@ fn without_namespaces(prison: &Prison, scenario: &str) -> Option<String> {
 
 #[test]
 fn other_walls_hold_what_namespaces_held() {
-    let prison = Prison::new();
-    let Some(report) = without_namespaces(&prison, "report") else { return };
+    let fixture = InmateFixture::new();
+    let Some(report) = without_namespaces(&fixture, "report") else { return };
     let missing = ALL
         .replace("namespaces: holds", "namespaces: No space left on device (os error 28)")
         .replace(
@@ -95,24 +95,26 @@ fn other_walls_hold_what_namespaces_held() {
             "empty root: it needs namespaces: No space left on device (os error 28)",
         );
     assert_eq!(report, missing);
-    let refused = without_namespaces(&prison, "canaries").unwrap();
+    let refused = without_namespaces(&fixture, "canaries").unwrap();
     assert!(!refused.contains("BROKEN") && refused.contains("names: "), "{refused}");
 }
 
 #[test]
 fn what_no_wall_holds_is_refused_unless_it_is_done_without() {
-    let prison = Prison::new();
+    let fixture = InmateFixture::new();
     // Files can be named here, and without namespaces their names cannot be hidden.
-    let Some(refused) = without_namespaces(&prison, "readable /usr/share canaries") else { return };
+    let Some(refused) = without_namespaces(&fixture, "readable /usr/share canaries") else {
+        return;
+    };
     let expected = "the sandbox cannot keep programs from learning which files exist (`metadata`): \
                     its wall `empty root` is missing: it needs namespaces: No space left on device \
                     (os error 28); allow unprivileged";
     assert!(refused.starts_with(expected), "{refused}");
     assert!(refused.contains("or accept that with `sandbox_without: [metadata]`\n"), "{refused}");
 
-    let sung = without_namespaces(&prison, "without metadata readable /usr/share canaries");
-    let sung = sung.unwrap();
-    let broken: Vec<&str> = sung.lines().filter(|line| line.contains("BROKEN")).collect();
+    let printed = without_namespaces(&fixture, "without metadata readable /usr/share canaries");
+    let printed = printed.unwrap();
+    let broken: Vec<&str> = printed.lines().filter(|line| line.contains("BROKEN")).collect();
     assert_eq!(
         broken,
         [
@@ -125,5 +127,5 @@ fn what_no_wall_holds_is_refused_unless_it_is_done_without() {
 
 #[test]
 fn off_builds_none() {
-    assert_eq!(Prison::new().run(User::Current, &["off", "report"]), "");
+    assert_eq!(InmateFixture::new().run(User::Current, &["off", "report"]), "");
 }

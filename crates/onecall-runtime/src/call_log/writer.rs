@@ -4,12 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use onecall_core::{CallResult, CallableName, Decision, LogEntry, ResolvedCall, ToolSpec};
+use onecall_core::{
+    AnsweredVerdict, CallResult, CallableName, Decision, LogIndex, QuestionKind, ResolvedCall,
+    ToolSpec,
+};
 use tracing::Span;
 
 use super::CallLog;
 use crate::Observer;
-use crate::account::Account;
+use crate::journal::Journal;
+use crate::run_telemetry::RunTelemetry;
 
 /// One event in the life of a call.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +21,16 @@ pub enum CallEvent<'a> {
     /// The call is about to be made.
     Intent(&'a ResolvedCall),
     /// It has been decided whether the call may be made.
-    Decision(&'a ResolvedCall, Decision),
+    Decision(&'a ResolvedCall, &'a Decision),
+    /// A person, or an earlier approval, has decided about the call.
+    Verdict {
+        /// The call.
+        call: &'a ResolvedCall,
+        /// What was asked.
+        kind: QuestionKind,
+        /// The decision: who made it, when and how.
+        answer: &'a AnsweredVerdict,
+    },
     /// The call is over.
     End {
         /// The tool as the program named it.
@@ -28,6 +41,8 @@ pub enum CallEvent<'a> {
         result: Option<&'a CallResult>,
         /// The time since the intent.
         duration: Duration,
+        /// Whether the result comes from the journal: the call ended before the run was continued.
+        is_replayed: bool,
     },
 }
 
@@ -35,28 +50,32 @@ pub enum CallEvent<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct LogWriter<'a> {
     log: &'a CallLog,
-    telemetry: &'a Account<'a>,
+    telemetry: &'a RunTelemetry<'a>,
     observer: &'a dyn Observer,
+    journal: Option<&'a Journal>,
 }
 
 impl<'a> LogWriter<'a> {
-    /// Creates a writer for `log`; `telemetry` and `observer` receive each event.
+    /// Creates a writer for `log`; `telemetry` and `observer` receive each event. `journal` is that of
+    /// the run, if it has one.
     pub(crate) fn new(
         log: &'a CallLog,
-        telemetry: &'a Account<'a>,
+        telemetry: &'a RunTelemetry<'a>,
         observer: &'a dyn Observer,
+        journal: Option<&'a Journal>,
     ) -> Self {
-        Self { log, telemetry, observer }
+        Self { log, telemetry, observer, journal }
     }
 
     /// Logs that a call begins.
     pub(crate) fn begin(self, call: &mut ResolvedCall) -> OpenCall<'a> {
         let begun = Instant::now();
-        call.log_entry = self.log.begin(call, begun);
-        self.tell(&CallEvent::Intent(call));
+        call.log_index = self.log.begin(call, begun);
+        self.notify(&CallEvent::Intent(call));
         OpenCall {
             writer: self,
-            entry: call.log_entry,
+            is_replayed: self.journal.is_some_and(|journal| journal.has_recorded_end(call.id)),
+            entry: call.log_index,
             name: call.name.clone(),
             tool: call.tool.as_ref().ok().cloned(),
             span: self.telemetry.call_span(call),
@@ -66,12 +85,18 @@ impl<'a> LogWriter<'a> {
     }
 
     /// Logs whether a call may be made.
-    pub(crate) fn decide(self, call: &ResolvedCall, decision: Decision) {
-        self.log.decide(call.log_entry, decision);
-        self.tell(&CallEvent::Decision(call, decision));
+    pub(crate) fn decide(self, call: &ResolvedCall, decision: &Decision) {
+        self.log.decide(call.log_index, decision);
+        self.notify(&CallEvent::Decision(call, decision));
     }
 
-    fn tell(self, event: &CallEvent<'_>) {
+    /// Logs what a person decided about a call.
+    pub(crate) fn verdict(self, call: &ResolvedCall, kind: QuestionKind, answer: &AnsweredVerdict) {
+        self.log.verdict(call.log_index, answer);
+        self.notify(&CallEvent::Verdict { call, kind, answer });
+    }
+
+    fn notify(self, event: &CallEvent<'_>) {
         self.telemetry.call_event(event);
         self.observer.call_event(event);
     }
@@ -80,7 +105,8 @@ impl<'a> LogWriter<'a> {
 /// A call that is under way. Dropping it before [`Self::end`] logs it as cancelled.
 pub(crate) struct OpenCall<'a> {
     writer: LogWriter<'a>,
-    entry: LogEntry,
+    is_replayed: bool,
+    entry: LogIndex,
     name: CallableName,
     tool: Option<Arc<ToolSpec>>,
     span: Span,
@@ -99,22 +125,23 @@ impl OpenCall<'_> {
         self.is_over = true;
         let now = Instant::now();
         self.writer.log.end(self.entry, result, now);
-        self.tell_end(Some(result), now);
+        self.notify_end(Some(result), now);
     }
 
-    fn tell_end(&self, result: Option<&CallResult>, now: Instant) {
+    fn notify_end(&self, result: Option<&CallResult>, now: Instant) {
         let duration = now.saturating_duration_since(self.begun);
         let (name, tool) = (&self.name, self.tool.as_deref());
+        let is_replayed = self.is_replayed;
+        let end = CallEvent::End { name, tool, result, duration, is_replayed };
         // Readers add their fields to the current span, which has to be that of the call.
-        let tell = || self.writer.tell(&CallEvent::End { name, tool, result, duration });
-        self.span.in_scope(tell);
+        self.span.in_scope(|| self.writer.notify(&end));
     }
 }
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.tell_end(None, Instant::now());
+            self.notify_end(None, Instant::now());
         }
     }
 }

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use onecall_catalog::{Misfit, Strictness, check_arguments, python_signature};
+use onecall_catalog::{ArgumentMismatch, Strictness, check_arguments, python_signature};
 use onecall_core::{
     BoxFuture, CallHandler, CallResult, ResolvedCall, ServerName, ToolError, ToolSpec,
 };
 
 /// How many mismatches a message lists; the others are only counted.
-const MAX_TOLD: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// Checks the arguments of every call. This is the last check before the call is made.
 pub(crate) struct ArgumentCheck<H> {
@@ -34,13 +34,28 @@ impl<H: CallHandler> CallHandler for ArgumentCheck<H> {
                     call.arguments = checked.arguments.unwrap_or(call.arguments);
                     checked.notes
                 }
-                Err(misfits) => {
-                    let message = told(&spec, &misfits);
-                    return Err(ToolError::NotUnderstood { name: call.name, message });
+                Err(mismatches) => {
+                    let message = mismatch_message(&spec, &mismatches);
+                    return Err(ToolError::InvalidCall { name: call.name, message });
                 }
             };
             self.inner.call(call).await.map_err(|error| with_notes(error, &notes))
         })
+    }
+}
+
+/// Checks the arguments of a call without making it.
+///
+/// # Errors
+/// If the tool cannot be called, or the arguments cannot fit.
+pub(super) fn fit_arguments(call: &ResolvedCall) -> Result<(), ToolError> {
+    let spec = call.tool.as_ref().map_err(Clone::clone)?;
+    match check_arguments(&spec.input_schema.value(), &call.arguments, strictness(spec)) {
+        Ok(_) => Ok(()),
+        Err(mismatches) => {
+            let message = mismatch_message(spec, &mismatches);
+            Err(ToolError::InvalidCall { name: call.name.clone(), message })
+        }
     }
 }
 
@@ -52,9 +67,8 @@ fn strictness(spec: &ToolSpec) -> Strictness {
 
 /// Adds notes that may explain an error of the server.
 fn with_notes(mut error: ToolError, notes: &[String]) -> ToolError {
-    if let ToolError::Failed { message, .. } | ToolError::NotUnderstood { message, .. } = &mut error
-    {
-        for note in notes.iter().take(MAX_TOLD) {
+    if let ToolError::Failed { message, .. } | ToolError::InvalidCall { message, .. } = &mut error {
+        for note in notes.iter().take(MAX_LISTED) {
             message.push_str("\n  ");
             message.push_str(note);
         }
@@ -63,13 +77,13 @@ fn with_notes(mut error: ToolError, notes: &[String]) -> ToolError {
 }
 
 /// The message for a call that was not made.
-pub(super) fn told(spec: &ToolSpec, misfits: &[Misfit]) -> String {
+pub(super) fn mismatch_message(spec: &ToolSpec, mismatches: &[ArgumentMismatch]) -> String {
     let mut text = "it was not called, because its arguments do not fit:".to_owned();
-    for misfit in misfits.iter().take(MAX_TOLD) {
-        text.push_str(&format!("\n  {misfit}"));
+    for mismatch in mismatches.iter().take(MAX_LISTED) {
+        text.push_str(&format!("\n  {mismatch}"));
     }
-    if misfits.len() > MAX_TOLD {
-        text.push_str(&format!("\n  and {} more", misfits.len() - MAX_TOLD));
+    if mismatches.len() > MAX_LISTED {
+        text.push_str(&format!("\n  and {} more", mismatches.len() - MAX_LISTED));
     }
     text.push_str(&format!("\n  {}", python_signature(spec)));
     text

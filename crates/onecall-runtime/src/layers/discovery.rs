@@ -10,11 +10,11 @@ use onecall_core::{CallableName, Language, ToolResolver, ToolSpec, ToolValue};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::directory::{Attribute, Directory, Found};
-use crate::layers::function;
+use crate::directory::{AttributeLookup, Directory, NameLookup};
+use crate::layers::resource_function;
 
 /// The most tools that one search returns.
-const MOST_FOUND: usize = 100;
+const MAX_RESULTS: usize = 100;
 
 /// Answers questions about tools from a resolver and a directory.
 pub(crate) struct Discovery<'a> {
@@ -47,24 +47,24 @@ impl<'a> Discovery<'a> {
         let list = |names: &[CallableName]| {
             names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
         };
-        let Attribute { found, is_coroutine } = match name.len() {
-            0..=CallableName::LONGEST => Attribute::find(name, self.directory).await,
-            _ => Attribute { found: Found::Unknown(Vec::new()), is_coroutine: false },
+        let AttributeLookup { found, is_coroutine } = match name.len() {
+            0..=CallableName::MAX_BYTES => AttributeLookup::find(name, self.directory).await,
+            _ => AttributeLookup { found: NameLookup::Unknown(Vec::new()), is_coroutine: false },
         };
         let problem = match found {
-            Found::Tool(spec) => {
+            NameLookup::Tool(spec) => {
                 let mut described = self.describe(&spec);
                 if is_coroutine {
                     described["awaited"] = Value::Bool(true);
                 }
                 return described;
             }
-            Found::Blocked => format!("'{name}' is not available in execute_program"),
-            Found::Quarantined(why) => format!("'{name}' is quarantined: {why}"),
-            Found::Ambiguous(names) => {
+            NameLookup::Blocked => format!("'{name}' is not available in execute_program"),
+            NameLookup::Quarantined(why) => format!("'{name}' is quarantined: {why}"),
+            NameLookup::Ambiguous(names) => {
                 format!("several tools are named '{name}'; write {}", list(&names))
             }
-            Found::Unknown(nearest) => match function(name) {
+            NameLookup::Unknown(nearest) => match resource_function(name) {
                 Some(spec) => return self.describe(spec),
                 None if nearest.is_empty() => format!("there is no tool '{name}'"),
                 None => format!("there is no tool '{name}'. Did you mean: {}?", list(&nearest)),
@@ -117,7 +117,7 @@ impl<'a> Discovery<'a> {
 
     /// The tools that match a query best.
     pub(crate) async fn search(&self, query: &str, limit: usize, language: Language) -> Value {
-        let found = self.directory.search(query, limit.min(MOST_FOUND)).await;
+        let found = self.directory.search(query, limit.min(MAX_RESULTS)).await;
         let signature = match language {
             Language::TypeScript => typescript_signature_with,
             Language::Python => python_signature_with,

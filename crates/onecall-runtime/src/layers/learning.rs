@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use onecall_core::{AnswerForm, BoxFuture, CallHandler, CallResult, ResolvedCall};
 
-use crate::learned::Learned;
+use crate::learned_types::LearnedTypes;
 
 /// Passes calls on to another handler and learns from its answers.
-pub(crate) struct Learning {
+pub(crate) struct LearningLayer {
     inner: Arc<dyn CallHandler>,
-    learned: Arc<Learned>,
+    learned: Arc<LearnedTypes>,
 }
 
-impl Learning {
+impl LearningLayer {
     /// Creates the layer: results of `inner` are handed to `learned`.
-    pub(crate) fn new(inner: Arc<dyn CallHandler>, learned: Arc<Learned>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn CallHandler>, learned: Arc<LearnedTypes>) -> Self {
         Self { inner, learned }
     }
 }
 
-impl CallHandler for Learning {
+impl CallHandler for LearningLayer {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         let spec = match &call.tool {
             Ok(spec) if call.form == AnswerForm::Value => Arc::clone(spec),
@@ -29,7 +29,7 @@ impl CallHandler for Learning {
         Box::pin(async move {
             let answer = self.inner.call(call).await;
             if let Ok(answer) = &answer
-                && self.learned.wants(&spec.callable)
+                && self.learned.should_inspect(&spec.callable)
             {
                 self.learned.learn(&spec, &answer.value);
             }

@@ -6,19 +6,19 @@ use tracing::Instrument;
 use crate::call_log::LogWriter;
 
 /// Logs the calls of one run.
-pub(crate) struct Logged<'a, H> {
+pub(crate) struct LogLayer<'a, H> {
     inner: H,
     log: LogWriter<'a>,
 }
 
-impl<'a, H> Logged<'a, H> {
+impl<'a, H> LogLayer<'a, H> {
     /// Creates the layer: calls to `inner` are logged in `log`.
     pub(crate) fn new(inner: H, log: LogWriter<'a>) -> Self {
         Self { inner, log }
     }
 }
 
-impl<H: CallHandler> CallHandler for Logged<'_, H> {
+impl<H: CallHandler> CallHandler for LogLayer<'_, H> {
     fn call(&self, mut call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             let open = self.log.begin(&mut call);

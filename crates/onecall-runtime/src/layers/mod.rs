@@ -1,24 +1,30 @@
 //! The layers (middleware) that a call passes on its way to a tool, and the functions that programs
 //! have beside tools. `stack.rs` puts the layers together.
 
+mod approval;
 mod arguments;
 mod cache;
 mod concurrency;
 mod decide;
 mod discovery;
+mod journal;
 mod learning;
 mod log;
 mod quota;
 mod resource_functions;
-mod template;
+mod uri_template;
+mod write_ahead;
 
+pub(crate) use approval::ApprovalStep;
 pub(crate) use arguments::ArgumentCheck;
 pub use cache::{Cache, ServerIdentities};
-pub(crate) use cache::{CacheControl, Cached};
+pub(crate) use cache::{CacheFunctions, CacheLayer};
 pub(crate) use concurrency::ConcurrencyLimit;
-pub(crate) use decide::Decide;
+pub(crate) use decide::DecisionLayer;
 pub(crate) use discovery::{Discovery, input_schema};
-pub(crate) use learning::Learning;
-pub(crate) use log::Logged;
+pub(crate) use journal::JournalLayer;
+pub(crate) use learning::LearningLayer;
+pub(crate) use log::LogLayer;
 pub(crate) use quota::Quota;
-pub(crate) use resource_functions::{ResourceFunctions, function};
+pub(crate) use resource_functions::{ResourceFunctions, resource_function};
+pub(crate) use write_ahead::WriteAhead;

@@ -12,9 +12,10 @@ pub(crate) struct Quota<H> {
 }
 
 impl<H> Quota<H> {
-    /// Creates a quota: at most `limit` calls reach `inner`.
-    pub(crate) fn new(inner: H, limit: u64) -> Self {
-        Self { inner, limit, made: AtomicU64::new(0) }
+    /// Creates a quota: at most `limit` calls reach `inner`. A continued run has used up `made` of them
+    /// before.
+    pub(crate) fn new(inner: H, limit: u64, made: u64) -> Self {
+        Self { inner, limit, made: AtomicU64::new(made) }
     }
 }
 

@@ -18,15 +18,15 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use super::arguments::told;
-use super::template;
+use super::arguments::mismatch_message;
+use super::uri_template;
 
 /// How long a cached list may be used to find the server that has a resource.
-const FRESH: Duration = Duration::from_secs(10);
+const MAX_LIST_AGE: Duration = Duration::from_secs(10);
 
 /// A function that programs have beside the tools of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Function {
+enum ResourceFunction {
     List(ListKind),
     ReadResource,
     GetPrompt,
@@ -38,12 +38,12 @@ pub(crate) struct ResourceFunctions {
     resources: Arc<dyn ResourceHost>,
     policy: ToolPolicy,
     /// The lists that servers sent last, by kind and server.
-    seen: Mutex<HashMap<(ListKind, ServerName), Seen>>,
+    lists: Mutex<HashMap<(ListKind, ServerName), CachedList>>,
 }
 
 #[derive(Clone)]
-struct Seen {
-    at: Instant,
+struct CachedList {
+    listed_at: Instant,
     entries: Arc<Vec<Map<String, Value>>>,
 }
 
@@ -55,7 +55,7 @@ struct Arguments {
     arguments: Option<Box<RawValue>>,
 }
 
-static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
+static FUNCTIONS: LazyLock<[(ResourceFunction, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
     let server = json!({ "type": "string", "description": "Only this server" });
     let list = json!({ "type": "object", "properties": { "server": server }, "additionalProperties": false });
     let text = json!({ "type": "string" });
@@ -88,7 +88,7 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
     };
     [
         (
-            Function::List(ListKind::Resources),
+            ResourceFunction::List(ListKind::Resources),
             spec(
                 "list_resources",
                 "The resources of all servers or one: dicts with server, uri, name.",
@@ -96,7 +96,7 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
             ),
         ),
         (
-            Function::List(ListKind::ResourceTemplates),
+            ResourceFunction::List(ListKind::ResourceTemplates),
             spec(
                 "list_resource_templates",
                 "Patterns of further resources: dicts with server, uriTemplate, name.",
@@ -104,7 +104,7 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
             ),
         ),
         (
-            Function::ReadResource,
+            ResourceFunction::ReadResource,
             spec(
                 "read_resource",
                 "A resource: its text, or a dict with mimeType and base64 blob.",
@@ -112,20 +112,23 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
             ),
         ),
         (
-            Function::List(ListKind::Prompts),
+            ResourceFunction::List(ListKind::Prompts),
             spec(
                 "list_prompts",
                 "The prompts of all servers or one: dicts with server, name, arguments.",
                 &list,
             ),
         ),
-        (Function::GetPrompt, spec("get_prompt", "A prompt: a dict with its messages.", &prompt)),
+        (
+            ResourceFunction::GetPrompt,
+            spec("get_prompt", "A prompt: a dict with its messages.", &prompt),
+        ),
     ]
 });
 
 /// The description of the function with this name, in the form of a tool. A call is a call of the
 /// function if its name was resolved to this same `Arc`.
-pub(crate) fn function(name: &str) -> Option<&'static Arc<ToolSpec>> {
+pub(crate) fn resource_function(name: &str) -> Option<&'static Arc<ToolSpec>> {
     // Names with this prefix belong to tools of servers.
     if name.starts_with("mcp__") {
         return None;
@@ -134,7 +137,7 @@ pub(crate) fn function(name: &str) -> Option<&'static Arc<ToolSpec>> {
 }
 
 /// The function that a call was resolved to; `None` if it was resolved to a tool.
-fn called(call: &ResolvedCall) -> Option<&'static (Function, Arc<ToolSpec>)> {
+fn called_function(call: &ResolvedCall) -> Option<&'static (ResourceFunction, Arc<ToolSpec>)> {
     let tool = call.tool.as_ref().ok()?;
     FUNCTIONS.iter().find(|(_, spec)| Arc::ptr_eq(spec, tool))
 }
@@ -146,12 +149,12 @@ impl ResourceFunctions {
         resources: Arc<dyn ResourceHost>,
         policy: ToolPolicy,
     ) -> Self {
-        Self { inner, resources, policy, seen: Mutex::default() }
+        Self { inner, resources, policy, lists: Mutex::default() }
     }
 
     async fn answer(
         &self,
-        function: Function,
+        function: ResourceFunction,
         spec: &ToolSpec,
         call: &ResolvedCall,
     ) -> Result<ToolValue, ToolError> {
@@ -159,7 +162,7 @@ impl ResourceFunctions {
         let refused = |ResourceError(message)| failed(message);
         let checked =
             check_arguments(&spec.input_schema.value(), &call.arguments, Strictness::Strict)
-                .map_err(|misfits| failed(told(spec, &misfits)))?;
+                .map_err(|mismatches| failed(mismatch_message(spec, &mismatches)))?;
         let arguments = checked.arguments.as_ref().unwrap_or(&call.arguments);
         let arguments: Arguments = serde_json::from_str(arguments.get())
             .map_err(|error| failed(format!("{error}\n  {}", python_signature(spec))))?;
@@ -169,12 +172,12 @@ impl ResourceFunctions {
             None => None,
         };
         match function {
-            Function::List(shelf) => {
-                let entries = self.entries(shelf, server, call).await.map_err(refused)?;
+            ResourceFunction::List(kind) => {
+                let entries = self.entries(kind, server, call).await.map_err(refused)?;
                 let entries = to_raw_value(&entries).map_err(|error| failed(error.to_string()))?;
                 Ok(ToolValue::Json(entries))
             }
-            Function::ReadResource => {
+            ResourceFunction::ReadResource => {
                 let uri = uri.unwrap_or_default();
                 let server = match server {
                     Some(server) => server,
@@ -182,7 +185,7 @@ impl ResourceFunctions {
                 };
                 self.resources.read_resource(&server, &uri, call).await.map_err(refused)
             }
-            Function::GetPrompt => {
+            ResourceFunction::GetPrompt => {
                 // The schema, which was checked before, requires both.
                 let (Some(server), Some(name)) = (server, name) else {
                     return Err(failed("'server' and 'name' are missing".to_owned()));
@@ -197,7 +200,7 @@ impl ResourceFunctions {
     fn server(
         &self,
         name: &str,
-        function: Function,
+        function: ResourceFunction,
         call: &ResolvedCall,
     ) -> Result<ServerName, ToolError> {
         let Some(server) = self.resources.server_named(name) else {
@@ -214,7 +217,7 @@ impl ResourceFunctions {
     }
 
     /// Every server for which policy permits the function.
-    fn servers(&self, function: Function) -> Vec<ServerName> {
+    fn servers(&self, function: ResourceFunction) -> Vec<ServerName> {
         let names = self.resources.servers().into_iter();
         names.filter(|it| self.policy.permits(policy_name(it, function).as_str())).collect()
     }
@@ -223,13 +226,13 @@ impl ResourceFunctions {
     /// asked, a server that does not answer is left out.
     async fn entries(
         &self,
-        shelf: ListKind,
+        kind: ListKind,
         server: Option<ServerName>,
         call: &ResolvedCall,
     ) -> Result<Vec<Value>, ResourceError> {
         let lists = match server {
-            Some(server) => vec![(server.clone(), self.list(shelf, &server, call).await?)],
-            None => self.all_lists(shelf, call, Duration::ZERO).await,
+            Some(server) => vec![(server.clone(), self.list(kind, &server, call).await?)],
+            None => self.all_lists(kind, call, Duration::ZERO).await,
         };
         let entries = lists.into_iter().flat_map(|(server, entries)| {
             let named = move |entry: &Map<String, Value>| {
@@ -244,19 +247,19 @@ impl ResourceFunctions {
 
     async fn all_lists(
         &self,
-        shelf: ListKind,
+        kind: ListKind,
         call: &ResolvedCall,
-        fresh: Duration,
+        max_age: Duration,
     ) -> Vec<(ServerName, Arc<Vec<Map<String, Value>>>)> {
-        let servers = self.servers(Function::List(shelf));
+        let servers = self.servers(ResourceFunction::List(kind));
         let lists = servers.into_iter().map(|server| async move {
-            if let Some(entries) = self.seen(shelf, &server, fresh) {
+            if let Some(entries) = self.cached_list(kind, &server, max_age) {
                 return Some((server, entries));
             }
-            match self.list(shelf, &server, call).await {
+            match self.list(kind, &server, call).await {
                 Ok(entries) => Some((server, entries)),
                 Err(error) => {
-                    tracing::warn!(%server, "{shelf:?} could not be listed: {error}");
+                    tracing::warn!(%server, "{kind:?} could not be listed: {error}");
                     None
                 }
             }
@@ -266,37 +269,37 @@ impl ResourceFunctions {
 
     async fn list(
         &self,
-        shelf: ListKind,
+        kind: ListKind,
         server: &ServerName,
         call: &ResolvedCall,
     ) -> Result<Arc<Vec<Map<String, Value>>>, ResourceError> {
-        let entries = Arc::new(self.resources.list(server, shelf, call).await?);
-        let seen = Seen { at: Instant::now(), entries: Arc::clone(&entries) };
-        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert((shelf, server.clone()), seen);
+        let entries = Arc::new(self.resources.list(server, kind, call).await?);
+        let cached = CachedList { listed_at: Instant::now(), entries: Arc::clone(&entries) };
+        let mut all = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((kind, server.clone()), cached);
         Ok(entries)
     }
 
-    fn seen(
+    fn cached_list(
         &self,
-        shelf: ListKind,
+        kind: ListKind,
         server: &ServerName,
-        fresh: Duration,
+        max_age: Duration,
     ) -> Option<Arc<Vec<Map<String, Value>>>> {
-        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = all.get(&(shelf, server.clone()))?;
-        (seen.at.elapsed() < fresh).then(|| Arc::clone(&seen.entries))
+        let all = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = all.get(&(kind, server.clone()))?;
+        (cached.listed_at.elapsed() < max_age).then(|| Arc::clone(&cached.entries))
     }
 
     /// The server that has a resource: found by its lists, or else by its resource templates.
     async fn server_of(&self, uri: &str, call: &ResolvedCall) -> Result<ServerName, ResourceError> {
-        for (shelf, key) in
+        for (kind, key) in
             [(ListKind::Resources, "uri"), (ListKind::ResourceTemplates, "uriTemplate")]
         {
-            let lists = self.all_lists(shelf, call, FRESH).await;
+            let lists = self.all_lists(kind, call, MAX_LIST_AGE).await;
             let has = |entry: &Map<String, Value>| match entry.get(key).and_then(Value::as_str) {
-                Some(own) if shelf == ListKind::Resources => own == uri,
-                Some(pattern) => template::matches(pattern, uri),
+                Some(own) if kind == ListKind::Resources => own == uri,
+                Some(pattern) => uri_template::matches(pattern, uri),
                 None => false,
             };
             let mut offering: Vec<ServerName> = lists
@@ -313,7 +316,7 @@ impl ResourceFunctions {
                 return Ok(only);
             }
         }
-        let servers = self.servers(Function::ReadResource);
+        let servers = self.servers(ResourceFunction::ReadResource);
         match servers.as_slice() {
             [only] => Ok(only.clone()),
             _ => {
@@ -325,17 +328,17 @@ impl ResourceFunctions {
 }
 
 /// The name by which policy knows the resources or the prompts of a server.
-fn policy_name(server: &ServerName, function: Function) -> CallableName {
-    let shelf = match function {
-        Function::List(ListKind::Prompts) | Function::GetPrompt => "prompts",
-        Function::List(_) | Function::ReadResource => "resources",
+fn policy_name(server: &ServerName, function: ResourceFunction) -> CallableName {
+    let kind = match function {
+        ResourceFunction::List(ListKind::Prompts) | ResourceFunction::GetPrompt => "prompts",
+        ResourceFunction::List(_) | ResourceFunction::ReadResource => "resources",
     };
-    CallableName::new(format!("{}{shelf}", name_prefix(server)))
+    CallableName::new(format!("{}{kind}", name_prefix(server)))
 }
 
 impl CallHandler for ResourceFunctions {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
-        match called(&call) {
+        match called_function(&call) {
             Some((function, spec)) => {
                 Box::pin(async move { self.answer(*function, spec, &call).await.map(Answer::live) })
             }

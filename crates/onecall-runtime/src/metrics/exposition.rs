@@ -12,7 +12,7 @@ pub(super) struct Exposition(String);
 pub(super) type Labels<'a> = [(&'a str, &'a str)];
 
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     Counter,
     Gauge,
     Histogram,
@@ -20,18 +20,18 @@ pub(super) enum Kind {
 
 impl Exposition {
     /// Begins a metric family; its samples follow.
-    pub fn family(&mut self, name: &str, kind: Kind, help: &str) -> &mut Self {
+    pub fn family(&mut self, name: &str, kind: MetricKind, help: &str) -> &mut Self {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         };
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"))
     }
 
     pub fn sample(&mut self, name: &str, labels: &Labels<'_>, value: impl Display) -> &mut Self {
-        self.line(format_args!("{name}{} {value}\n", Braced(labels)))
+        self.line(format_args!("{name}{} {value}\n", LabelSet(labels)))
     }
 
     pub fn histogram(&mut self, name: &str, labels: &Labels<'_>, histogram: &Histogram) {
@@ -42,7 +42,7 @@ impl Exposition {
             labels.push(("le", bound));
             self.sample(&bucket, &labels, count);
         };
-        for (bound, count) in BOUNDS.iter().zip(reading.within) {
+        for (bound, count) in BOUNDS.iter().zip(reading.cumulative_counts) {
             counted(&bound.to_string(), count);
         }
         counted("+Inf", reading.count);
@@ -61,9 +61,9 @@ impl Exposition {
     }
 }
 
-struct Braced<'a>(&'a Labels<'a>);
+struct LabelSet<'a>(&'a Labels<'a>);
 
-impl Display for Braced<'_> {
+impl Display for LabelSet<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, (name, value)) in self.0.iter().enumerate() {
             let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn what_could_end_a_line_or_a_label_is_escaped() {
         let mut exposition = Exposition::default();
-        exposition.family("a_total", Kind::Counter, "one \\ two\nthree");
+        exposition.family("a_total", MetricKind::Counter, "one \\ two\nthree");
         exposition.sample("a_total", &[("server", "\"\\\n"), ("outcome", "ok")], 3);
         exposition.sample("a_total", &[], 1.5);
         let expected = concat!(

@@ -14,14 +14,14 @@ pub(super) const BOUNDS: [f64; 17] = [
 pub(super) struct Histogram {
     buckets: [AtomicU64; BOUNDS.len()],
     /// Durations beyond the last bound.
-    longer: AtomicU64,
+    overflow: AtomicU64,
     nanoseconds: AtomicU64,
 }
 
 /// The values of a histogram at one moment. The sum may be slightly ahead of the counts.
-pub(super) struct Reading {
+pub(super) struct HistogramSnapshot {
     /// For each bound, how many durations were not longer.
-    pub within: [u64; BOUNDS.len()],
+    pub cumulative_counts: [u64; BOUNDS.len()],
     pub count: u64,
     pub seconds: f64,
 }
@@ -29,22 +29,22 @@ pub(super) struct Reading {
 impl Histogram {
     pub fn observe(&self, duration: Duration) {
         let seconds = duration.as_secs_f64();
-        let place = BOUNDS.partition_point(|bound| *bound < seconds);
-        self.buckets.get(place).unwrap_or(&self.longer).fetch_add(1, Ordering::Relaxed);
+        let index = BOUNDS.partition_point(|bound| *bound < seconds);
+        self.buckets.get(index).unwrap_or(&self.overflow).fetch_add(1, Ordering::Relaxed);
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    pub fn read(&self) -> Reading {
+    pub fn read(&self) -> HistogramSnapshot {
         let mut count = 0;
-        let within = std::array::from_fn(|index| {
+        let cumulative_counts = std::array::from_fn(|index| {
             let bucket = self.buckets.get(index);
             count += bucket.map_or(0, |bucket| bucket.load(Ordering::Relaxed));
             count
         });
-        count += self.longer.load(Ordering::Relaxed);
+        count += self.overflow.load(Ordering::Relaxed);
         let sum = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
-        Reading { within, count, seconds: sum.as_secs_f64() }
+        HistogramSnapshot { cumulative_counts, count, seconds: sum.as_secs_f64() }
     }
 }
 
@@ -58,8 +58,8 @@ mod tests {
         for milliseconds in [1, 3, 1000, 999_000] {
             histogram.observe(Duration::from_millis(milliseconds));
         }
-        let Reading { within, count, seconds } = histogram.read();
-        assert_eq!(within, [0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3]);
+        let HistogramSnapshot { cumulative_counts, count, seconds } = histogram.read();
+        assert_eq!(cumulative_counts, [0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3]);
         assert_eq!((count, seconds), (4, 1000.004));
     }
 }

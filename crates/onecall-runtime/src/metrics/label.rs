@@ -23,6 +23,9 @@ pub(crate) const SUCCESS: &str = "success";
 /// The outcome of a program whose client stopped waiting for it.
 pub(crate) const CANCELLED: &str = "cancelled";
 
+/// The outcome of a run that this process gave up and that can be continued.
+pub(crate) const SUSPENDED: &str = "suspended";
+
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallOutcome {
@@ -48,9 +51,10 @@ impl CallOutcome {
             Err(ToolError::Failed { .. }) => Self::Error,
             Err(ToolError::NeverSent { .. }) => Self::Unreachable,
             Err(
-                ToolError::NotUnderstood { .. }
+                ToolError::InvalidCall { .. }
                 | ToolError::NotAvailable { .. }
                 | ToolError::Quarantined { .. }
+                | ToolError::Denied { .. }
                 | ToolError::QuotaExceeded { .. },
             ) => Self::Refused,
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use onecall_core::{EngineName, ServerName};
 use onecall_engine::Load;
 
-use self::exposition::{Exposition, Kind};
+use self::exposition::{Exposition, MetricKind};
 use self::histogram::Histogram;
 use self::label::CallOutcome;
 
@@ -22,20 +22,20 @@ use self::label::CallOutcome;
 const MAX_SERVERS: usize = 256;
 
 /// The label that stands for all further servers.
-const OTHERS: &str = "(others)";
+const OTHER_SERVERS: &str = "(others)";
 
 /// The counters and histograms of a gateway.
 #[derive(Debug, Default)]
 pub struct Metrics {
     running: AtomicI64,
-    runs: Mutex<Runs>,
-    calls: Mutex<BTreeMap<ServerName, Arc<CallTally>>>,
+    runs: Mutex<RunCounters>,
+    calls: Mutex<BTreeMap<ServerName, Arc<CallCounters>>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Runs {
+struct RunCounters {
     /// Runs by engine and outcome.
     ended: BTreeMap<(&'static str, &'static str), u64>,
     /// Durations of runs by engine.
@@ -44,7 +44,7 @@ struct Runs {
 
 /// The calls of one server's tools.
 #[derive(Debug, Default)]
-pub(crate) struct CallTally {
+pub(crate) struct CallCounters {
     /// Calls by outcome.
     ended: [AtomicU64; CallOutcome::ALL.len()],
     durations: Histogram,
@@ -71,7 +71,7 @@ pub struct MetricsState {
 
 impl Metrics {
     /// Counts a cache lookup.
-    pub fn looked_up(&self, lookup: CacheLookup) {
+    pub fn count_cache_lookup(&self, lookup: CacheLookup) {
         let count = match lookup {
             CacheLookup::Hit => &self.hits,
             CacheLookup::Miss => &self.misses,
@@ -91,13 +91,13 @@ impl Metrics {
     }
 
     /// The counters for calls of this server's tools.
-    pub(crate) fn calls_of(&self, server: &ServerName) -> Arc<CallTally> {
+    pub(crate) fn call_counters(&self, server: &ServerName) -> Arc<CallCounters> {
         let mut calls = lock(&self.calls);
-        if let Some(tally) = calls.get(server) {
-            return Arc::clone(tally);
+        if let Some(counters) = calls.get(server) {
+            return Arc::clone(counters);
         }
         let is_full = calls.len() >= MAX_SERVERS;
-        let server = if is_full { ServerName::new(OTHERS) } else { server.clone() };
+        let server = if is_full { ServerName::new(OTHER_SERVERS) } else { server.clone() };
         Arc::clone(calls.entry(server).or_default())
     }
 
@@ -106,22 +106,30 @@ impl Metrics {
     pub fn page(&self, state: &MetricsState) -> String {
         let mut page = Exposition::default();
         let version = [("version", env!("CARGO_PKG_VERSION"))];
-        page.family("onecall_build_info", Kind::Gauge, "The version of onecall.");
+        page.family("onecall_build_info", MetricKind::Gauge, "The version of onecall.");
         page.sample("onecall_build_info", &version, 1);
         self.expose_runs(&mut page);
         expose_load(&mut page, state.load);
         self.expose_calls(&mut page);
         let name = "onecall_workers_started_total";
-        page.family(name, Kind::Counter, "Worker processes, those that wait for a program too.");
+        page.family(
+            name,
+            MetricKind::Counter,
+            "Worker processes, including those that wait for a program.",
+        );
         for (engine, count) in &state.workers {
             page.sample(name, &[("engine", engine.name())], *count);
         }
         let name = "onecall_cache_lookups_total";
-        page.family(name, Kind::Counter, "Calls that a cache was asked for, by what it knew.");
+        page.family(
+            name,
+            MetricKind::Counter,
+            "Calls that were looked up in the cache, by result.",
+        );
         page.sample(name, &[("result", "hit")], self.hits.load(Ordering::Relaxed));
         page.sample(name, &[("result", "miss")], self.misses.load(Ordering::Relaxed));
         let name = "onecall_server_up";
-        page.family(name, Kind::Gauge, "Whether the tools of a server can be called.");
+        page.family(name, MetricKind::Gauge, "Whether the tools of a server can be called.");
         for (server, is_up) in &state.servers {
             page.sample(name, &[("server", server.as_str())], u8::from(*is_up));
         }
@@ -131,15 +139,15 @@ impl Metrics {
     fn expose_runs(&self, page: &mut Exposition) {
         let runs = lock(&self.runs);
         let name = "onecall_programs_running";
-        page.family(name, Kind::Gauge, "Programs that run or wait to.");
+        page.family(name, MetricKind::Gauge, "Programs that run or wait to.");
         page.sample(name, &[], self.running.load(Ordering::Relaxed));
         let name = "onecall_runs_total";
-        page.family(name, Kind::Counter, "Programs and plans that have ended.");
+        page.family(name, MetricKind::Counter, "Programs and plans that have ended.");
         for ((engine, outcome), count) in &runs.ended {
             page.sample(name, &[("engine", engine), ("outcome", outcome)], count);
         }
         let name = "onecall_run_duration_seconds";
-        page.family(name, Kind::Histogram, "How long programs and plans took.");
+        page.family(name, MetricKind::Histogram, "How long programs and plans took.");
         for (engine, durations) in &runs.durations {
             page.histogram(name, &[("engine", engine)], durations);
         }
@@ -148,23 +156,23 @@ impl Metrics {
     fn expose_calls(&self, page: &mut Exposition) {
         let calls = lock(&self.calls);
         let name = "onecall_tool_calls_total";
-        page.family(name, Kind::Counter, "Tool calls of programs that have ended.");
-        for (server, tally) in &*calls {
-            for (outcome, count) in CallOutcome::ALL.iter().zip(&tally.ended) {
+        page.family(name, MetricKind::Counter, "Tool calls of programs that have ended.");
+        for (server, counters) in &*calls {
+            for (outcome, count) in CallOutcome::ALL.iter().zip(&counters.ended) {
                 let labels = [("server", server.as_str()), ("outcome", outcome.name())];
                 page.sample(name, &labels, count.load(Ordering::Relaxed));
             }
         }
         let name = "onecall_tool_call_duration_seconds";
-        page.family(name, Kind::Histogram, "How long tool calls took.");
-        for (server, tally) in &*calls {
-            page.histogram(name, &[("server", server.as_str())], &tally.durations);
+        page.family(name, MetricKind::Histogram, "How long tool calls took.");
+        for (server, counters) in &*calls {
+            page.histogram(name, &[("server", server.as_str())], &counters.durations);
         }
     }
 }
 
-impl CallTally {
-    pub(crate) fn ended(&self, outcome: CallOutcome, took: Duration) {
+impl CallCounters {
+    pub(crate) fn count(&self, outcome: CallOutcome, took: Duration) {
         if let Some(count) = self.ended.get(outcome as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -174,13 +182,21 @@ impl CallTally {
 
 fn expose_load(page: &mut Exposition, load: Load) {
     let name = "onecall_programs_waiting";
-    page.family(name, Kind::Gauge, "Programs that wait until others end.");
+    page.family(name, MetricKind::Gauge, "Programs that wait until others end.");
     page.sample(name, &[], load.waiting);
     let name = "onecall_memory_reserved_bytes";
-    page.family(name, Kind::Gauge, "Memory limits of the programs that run and of idle sessions.");
+    page.family(
+        name,
+        MetricKind::Gauge,
+        "Memory limits of the programs that run and of idle sessions.",
+    );
     page.sample(name, &[], load.reserved_bytes);
     let name = "onecall_memory_limit_bytes";
-    page.family(name, Kind::Gauge, "What these memory limits may come to before programs wait.");
+    page.family(
+        name,
+        MetricKind::Gauge,
+        "The largest sum of these memory limits; beyond it, programs wait.",
+    );
     page.sample(name, &[], load.total_bytes);
 }
 
@@ -197,7 +213,7 @@ mod tests {
         let metrics = Metrics::default();
         for number in 0..2 * MAX_SERVERS {
             let server = ServerName::new(format!("server-{number}"));
-            metrics.calls_of(&server).ended(CallOutcome::Success, Duration::ZERO);
+            metrics.call_counters(&server).count(CallOutcome::Success, Duration::ZERO);
         }
         let load = Load { running: 0, waiting: 0, reserved_bytes: 0, total_bytes: 0 };
         let state = MetricsState { servers: Vec::new(), workers: Vec::new(), load };

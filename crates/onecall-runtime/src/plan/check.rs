@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use onecall_catalog::{Known, misfits, python_signature};
+use onecall_catalog::{PartialValue, mismatches, python_signature};
 use onecall_core::{CallableName, ToolSpec};
 
-use super::read::{Draft, DraftArgument, PlanRequest};
-use super::{Argument, Node, Plan, PlanProblems, Problem, ResultOf, Transform};
+use super::read::{DraftArgument, DraftCall, PlanRequest};
+use super::{Argument, Node, Plan, PlanProblem, PlanProblems, ResultUse, Transform};
 
 /// The result of looking up a tool name in a plan.
-pub enum Lookup {
+pub enum PlanLookup {
     /// The name refers to this tool.
     Tool(Arc<ToolSpec>),
     /// The name refers to a tool that cannot be called; the text says why.
@@ -28,26 +28,29 @@ pub enum Lookup {
 /// Resolves every name and reports everything that cannot work.
 pub fn check_plan(
     request: PlanRequest,
-    lookup: &dyn Fn(&str) -> Lookup,
+    lookup: &dyn Fn(&str) -> PlanLookup,
 ) -> Result<Plan, PlanProblems> {
     let PlanRequest { drafts, definitions, mut problems, .. } = request;
     let specs: Vec<Option<Arc<ToolSpec>>> =
-        drafts.iter().map(|draft| find(draft, lookup, &mut problems)).collect();
-    let identifiers = identifiers(&drafts, &mut problems);
+        drafts.iter().map(|draft| resolve_tool(draft, lookup, &mut problems)).collect();
+    let identifiers = collect_identifiers(&drafts, &mut problems);
     for (draft, spec) in drafts.iter().zip(&specs) {
-        references(&draft.arguments, &identifiers, &mut problems);
+        check_references(&draft.arguments, &identifiers, &mut problems);
         if let Some(spec) = spec {
-            fit(draft, spec, &mut problems);
+            check_arguments(draft, spec, &mut problems);
         }
     }
-    let order = order(&drafts, &identifiers, &mut problems);
+    let order = sort_by_dependency(&drafts, &identifiers, &mut problems);
     if !problems.is_empty() {
         return Err(problems.into());
     }
     let position: HashMap<usize, usize> =
         order.iter().enumerate().map(|(position, draft)| (*draft, position)).collect();
-    let resolver =
-        Resolver { identifiers: &identifiers, position: &position, transforms: Cell::new(0) };
+    let resolver = ReferenceResolver {
+        identifiers: &identifiers,
+        position: &position,
+        transforms: Cell::new(0),
+    };
     let mut nodes = Vec::with_capacity(order.len());
     for index in &order {
         // Without reported problems every draft has its tool, so both exist.
@@ -64,10 +67,10 @@ pub fn check_plan(
     Ok(Plan { nodes, definitions })
 }
 
-fn find(
-    draft: &Draft,
-    lookup: &dyn Fn(&str) -> Lookup,
-    problems: &mut Vec<Problem>,
+fn resolve_tool(
+    draft: &DraftCall,
+    lookup: &dyn Fn(&str) -> PlanLookup,
+    problems: &mut Vec<PlanProblem>,
 ) -> Option<Arc<ToolSpec>> {
     if draft.tool.is_empty() {
         // The name is missing or not a text, which has been reported.
@@ -78,30 +81,35 @@ fn find(
         names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
     };
     let message = match lookup(name) {
-        Lookup::Tool(spec) => return Some(spec),
-        Lookup::Unavailable(why) => why,
-        Lookup::Ambiguous(names) => {
+        PlanLookup::Tool(spec) => return Some(spec),
+        PlanLookup::Unavailable(why) => why,
+        PlanLookup::Ambiguous(names) => {
             format!("several tools are named '{name}'; write one of {}", list(&names))
         }
-        Lookup::Unknown { nearest } if nearest.is_empty() => format!("there is no tool '{name}'"),
-        Lookup::Unknown { nearest } => {
+        PlanLookup::Unknown { nearest } if nearest.is_empty() => {
+            format!("there is no tool '{name}'")
+        }
+        PlanLookup::Unknown { nearest } => {
             format!("there is no tool '{name}'; did you mean {}?", list(&nearest))
         }
     };
-    problems.push(Problem::new(&draft.path, message));
+    problems.push(PlanProblem::new(&draft.path, message));
     None
 }
 
 /// The index of each draft by its identifier.
 type Identifiers<'a> = HashMap<&'a str, usize>;
 
-fn identifiers<'a>(drafts: &'a [Draft], problems: &mut Vec<Problem>) -> Identifiers<'a> {
+fn collect_identifiers<'a>(
+    drafts: &'a [DraftCall],
+    problems: &mut Vec<PlanProblem>,
+) -> Identifiers<'a> {
     let mut identifiers = Identifiers::new();
     for (index, draft) in drafts.iter().enumerate() {
         let Some(identifier) = draft.identifier.as_deref() else { continue };
         if let Some(first) = identifiers.get(identifier).and_then(|first| drafts.get(*first)) {
             let message = format!("'{identifier}' is the identifier of {} already", first.path);
-            problems.push(Problem::new(format!("{}.identifier", draft.path), message));
+            problems.push(PlanProblem::new(format!("{}.identifier", draft.path), message));
         } else {
             identifiers.insert(identifier, index);
         }
@@ -110,12 +118,12 @@ fn identifiers<'a>(drafts: &'a [Draft], problems: &mut Vec<Problem>) -> Identifi
 }
 
 /// Reports references to identifiers that do not exist.
-fn references(
+fn check_references(
     arguments: &[(String, DraftArgument)],
     identifiers: &Identifiers<'_>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<PlanProblem>,
 ) {
-    each(arguments, &mut |argument| {
+    for_each_argument(arguments, &mut |argument| {
         if let DraftArgument::Reference { identifier, path, .. } = argument
             && !identifiers.contains_key(identifier.as_str())
         {
@@ -126,50 +134,50 @@ fn references(
                 known => format!("the plan has {}", known.join(", ")),
             };
             let message = format!("there is no identifier '{identifier}'; {known}");
-            problems.push(Problem::new(path, message));
+            problems.push(PlanProblem::new(path, message));
         }
     });
 }
 
-fn fit(draft: &Draft, spec: &ToolSpec, problems: &mut Vec<Problem>) {
-    let arguments = Known::Entries(known_entries(&draft.arguments));
-    let misfits = misfits(&spec.input_schema.value(), &arguments);
-    if misfits.is_empty() {
+fn check_arguments(draft: &DraftCall, spec: &ToolSpec, problems: &mut Vec<PlanProblem>) {
+    let arguments = PartialValue::Entries(known_entries(&draft.arguments));
+    let mismatches = mismatches(&spec.input_schema.value(), &arguments);
+    if mismatches.is_empty() {
         return;
     }
     let signature = python_signature(spec);
-    for misfit in misfits {
-        let path = format!("{}{}", draft.arguments_path, misfit.path);
-        problems.push(Problem::new(path, format!("{}; {signature}", misfit.message)));
+    for mismatch in mismatches {
+        let path = format!("{}{}", draft.arguments_path, mismatch.path);
+        problems.push(PlanProblem::new(path, format!("{}; {signature}", mismatch.message)));
     }
 }
 
-fn known_entries(entries: &[(String, DraftArgument)]) -> Vec<(String, Known)> {
+fn known_entries(entries: &[(String, DraftArgument)]) -> Vec<(String, PartialValue)> {
     entries.iter().map(|(key, value)| (key.clone(), known(value))).collect()
 }
 
-fn known(argument: &DraftArgument) -> Known {
+fn known(argument: &DraftArgument) -> PartialValue {
     match argument {
-        DraftArgument::Literal(value) => Known::Value(value.clone()),
-        DraftArgument::List(items) => Known::Items(items.iter().map(known).collect()),
-        DraftArgument::Object(entries) => Known::Entries(known_entries(entries)),
-        DraftArgument::Call { .. } | DraftArgument::Reference { .. } | DraftArgument::Broken => {
-            Known::Unknown
+        DraftArgument::Literal(value) => PartialValue::Value(value.clone()),
+        DraftArgument::List(items) => PartialValue::Items(items.iter().map(known).collect()),
+        DraftArgument::Object(entries) => PartialValue::Entries(known_entries(entries)),
+        DraftArgument::Call { .. } | DraftArgument::Reference { .. } | DraftArgument::Invalid => {
+            PartialValue::Unknown
         }
     }
 }
 
 /// Sorts the drafts so that each comes after those it needs. Circular dependencies are reported.
-fn order(
-    drafts: &[Draft],
+fn sort_by_dependency(
+    drafts: &[DraftCall],
     identifiers: &Identifiers<'_>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<PlanProblem>,
 ) -> Vec<usize> {
     let needs: Vec<Vec<usize>> = drafts
         .iter()
         .map(|draft| {
             let mut needs = Vec::new();
-            each(&draft.arguments, &mut |argument| match argument {
+            for_each_argument(&draft.arguments, &mut |argument| match argument {
                 DraftArgument::Call { draft, .. } => needs.push(*draft),
                 DraftArgument::Reference { identifier, .. } => {
                     needs.extend(identifiers.get(identifier.as_str()));
@@ -179,41 +187,46 @@ fn order(
             needs
         })
         .collect();
-    let mut walk =
-        Walk { drafts, needs: &needs, done: vec![false; drafts.len()], order: Vec::new() };
+    let mut sort = DependencySort {
+        drafts,
+        needs: &needs,
+        done: vec![false; drafts.len()],
+        order: Vec::new(),
+    };
     for draft in 0..drafts.len() {
-        walk.visit(draft, &mut Vec::new(), problems);
+        sort.visit(draft, &mut Vec::new(), problems);
     }
-    walk.order
+    sort.order
 }
 
-struct Walk<'a> {
-    drafts: &'a [Draft],
+struct DependencySort<'a> {
+    drafts: &'a [DraftCall],
     needs: &'a [Vec<usize>],
     done: Vec<bool>,
     order: Vec<usize>,
 }
 
-impl Walk<'_> {
-    /// Visits a draft after those it needs; `way` is the path of drafts that led here. The
+impl DependencySort<'_> {
+    /// Visits a draft after those it needs; `ancestors` is the path of drafts that led here. The
     /// recursion is bounded: its depth is at most that of the JSON plus one reference for each
     /// node.
-    fn visit(&mut self, draft: usize, way: &mut Vec<usize>, problems: &mut Vec<Problem>) {
+    fn visit(&mut self, draft: usize, ancestors: &mut Vec<usize>, problems: &mut Vec<PlanProblem>) {
         if self.done.get(draft).copied().unwrap_or(true) {
             return;
         }
         let path = |draft: &usize| self.drafts.get(*draft).map_or("", |draft| &draft.path);
-        if let Some(start) = way.iter().position(|waiting| *waiting == draft) {
-            let circle: Vec<&str> = way.iter().skip(start).chain([&draft]).map(path).collect();
+        if let Some(start) = ancestors.iter().position(|waiting| *waiting == draft) {
+            let circle: Vec<&str> =
+                ancestors.iter().skip(start).chain([&draft]).map(path).collect();
             let message = format!("waits for itself: {}", circle.join(" needs "));
-            problems.push(Problem::new(path(&draft), message));
+            problems.push(PlanProblem::new(path(&draft), message));
             return;
         }
-        way.push(draft);
+        ancestors.push(draft);
         for need in self.needs.get(draft).into_iter().flatten() {
-            self.visit(*need, way, problems);
+            self.visit(*need, ancestors, problems);
         }
-        way.pop();
+        ancestors.pop();
         if let Some(done) = self.done.get_mut(draft).filter(|done| !**done) {
             *done = true;
             self.order.push(draft);
@@ -222,7 +235,10 @@ impl Walk<'_> {
 }
 
 /// Calls `visit` with every argument, including nested ones.
-fn each<'a>(entries: &'a [(String, DraftArgument)], visit: &mut dyn FnMut(&'a DraftArgument)) {
+fn for_each_argument<'a>(
+    entries: &'a [(String, DraftArgument)],
+    visit: &mut dyn FnMut(&'a DraftArgument),
+) {
     let mut rest: Vec<&DraftArgument> = entries.iter().map(|(_, value)| value).rev().collect();
     while let Some(argument) = rest.pop() {
         visit(argument);
@@ -236,7 +252,7 @@ fn each<'a>(entries: &'a [(String, DraftArgument)], visit: &mut dyn FnMut(&'a Dr
     }
 }
 
-struct Resolver<'a> {
+struct ReferenceResolver<'a> {
     identifiers: &'a Identifiers<'a>,
     /// The position of each draft in the order of execution.
     position: &'a HashMap<usize, usize>,
@@ -244,7 +260,7 @@ struct Resolver<'a> {
     transforms: Cell<usize>,
 }
 
-impl Resolver<'_> {
+impl ReferenceResolver<'_> {
     fn entries(&self, entries: &[(String, DraftArgument)]) -> Vec<(String, Argument)> {
         entries.iter().map(|(key, value)| (key.clone(), self.argument(value))).collect()
     }
@@ -257,7 +273,7 @@ impl Resolver<'_> {
                 let number = self.transforms.replace(self.transforms.get() + 1);
                 Transform { number, source }
             });
-            Argument::Result(ResultOf { node, path: path.to_owned(), transform })
+            Argument::Result(ResultUse { node, path: path.to_owned(), transform })
         };
         match argument {
             DraftArgument::Literal(value) => Argument::Literal(value.clone()),
@@ -269,8 +285,8 @@ impl Resolver<'_> {
             DraftArgument::Reference { identifier, path, transform } => {
                 result(self.identifiers.get(identifier.as_str()), path, transform)
             }
-            // A plan with a broken argument has been refused before.
-            DraftArgument::Broken => Argument::Literal(serde_json::Value::Null),
+            // A plan with an invalid argument has been refused before.
+            DraftArgument::Invalid => Argument::Literal(serde_json::Value::Null),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use onecall_core::{ErrorSummary, Failure, NodeCall, PlanPart, ToolError, ToolValue};
-use onecall_engine::{ArgumentWriter, PlainData, Unreadable, Unwritable};
+use onecall_engine::{ArgumentWriter, PlainData, UnreadableAnswer, UnwritableArguments};
 use serde_json::value::RawValue;
 
 use super::{Argument, Node, Plan, PlanHost};
@@ -29,23 +29,29 @@ pub(crate) async fn execute(host: &PlanHost<'_>, memory_bytes: u64) -> Result<()
     loop {
         while let Some(started) = execution.ready.pop_front() {
             let arguments = execution.arguments(started)?;
-            let (bytes, id) = (arguments.get().len(), execution.next_id());
-            let call = NodeCall { id, node: started.number, arguments };
-            running.push(async move { (started, bytes, host.run(call).await) });
+            let (bytes, node) = (arguments.get().len(), started.number);
+            let call = NodeCall { id: call_id(node), node, arguments, site: None };
+            let answer = host.run_node(call);
+            running.push(async move { (started, bytes, answer.await) });
         }
         let Some((ended, bytes, answer)) = running.next().await else { return Ok(()) };
         execution.free(bytes);
-        execution.take(ended, answer)?;
+        execution.store_answer(ended, answer)?;
     }
+}
+
+/// The id of a node's call. It does not depend on the order of answers, so that a continued run has
+/// the same ids.
+fn call_id(node: usize) -> u64 {
+    u64::try_from(node).unwrap_or(u64::MAX).saturating_add(1)
 }
 
 /// The state of a plan in execution.
 struct Execution<'a> {
     plan: &'a Plan,
     /// Nodes whose results have arrived and that can be called.
-    ready: VecDeque<Numbered<'a>>,
-    nodes: Vec<Progress>,
-    last_id: u64,
+    ready: VecDeque<NumberedNode<'a>>,
+    nodes: Vec<NodeState>,
     limit: u64,
     /// Bytes of memory that are left.
     room: usize,
@@ -53,14 +59,14 @@ struct Execution<'a> {
 
 /// A node and its index in the plan.
 #[derive(Clone, Copy)]
-struct Numbered<'a> {
+struct NumberedNode<'a> {
     number: usize,
     node: &'a Node,
 }
 
 /// The state of one node.
 #[derive(Default)]
-struct Progress {
+struct NodeState {
     /// How many results it still waits for.
     missing: usize,
     /// The nodes that need its result.
@@ -72,9 +78,9 @@ struct Progress {
 
 impl<'a> Execution<'a> {
     fn new(plan: &'a Plan, limit: u64) -> Self {
-        let mut nodes: Vec<Progress> = plan.nodes.iter().map(|_| Progress::default()).collect();
+        let mut nodes: Vec<NodeState> = plan.nodes.iter().map(|_| NodeState::default()).collect();
         for (number, node) in plan.nodes.iter().enumerate() {
-            for needed in needed(node) {
+            for needed in needed_nodes(node) {
                 if let Some(needed) = nodes.get_mut(needed) {
                     needed.needed_by.push(number);
                 }
@@ -84,7 +90,7 @@ impl<'a> Execution<'a> {
             }
         }
         let room = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut execution = Self { plan, ready: VecDeque::new(), nodes, last_id: 0, limit, room };
+        let mut execution = Self { plan, ready: VecDeque::new(), nodes, limit, room };
         (0..plan.nodes.len()).for_each(|number| execution.make_ready(number));
         execution
     }
@@ -92,15 +98,10 @@ impl<'a> Execution<'a> {
     /// Queues a node if it waits for no result.
     fn make_ready(&mut self, number: usize) {
         if let Some(node) = self.plan.nodes.get(number)
-            && self.nodes.get(number).is_some_and(|progress| progress.missing == 0)
+            && self.nodes.get(number).is_some_and(|state| state.missing == 0)
         {
-            self.ready.push_back(Numbered { number, node });
+            self.ready.push_back(NumberedNode { number, node });
         }
-    }
-
-    fn next_id(&mut self) -> u64 {
-        self.last_id += 1;
-        self.last_id
     }
 
     fn free(&mut self, bytes: usize) {
@@ -108,27 +109,31 @@ impl<'a> Execution<'a> {
     }
 
     /// The arguments of a node that is ready. Results that no other node needs are released.
-    fn arguments(&mut self, of: Numbered<'a>) -> Result<Box<RawValue>, Failure> {
-        let Numbered { number, node } = of;
+    fn arguments(&mut self, of: NumberedNode<'a>) -> Result<Box<RawValue>, Failure> {
+        let NumberedNode { number, node } = of;
         let mut writer = ArgumentWriter::new(self.room);
         let written = writer
             .object(&node.arguments, |writer, argument| self.write(writer, argument))
             .and_then(|()| writer.finish());
         let written = match written {
             Ok(text) => RawValue::from_string(text).map_err(|error| error.to_string()),
-            Err(Unwritable::NoMemory) => return Err(self.no_memory()),
+            Err(UnwritableArguments::NoMemory) => return Err(self.no_memory()),
             Err(error) => Err(error.to_string()),
         };
         let written =
             written.map_err(|error| failed(number, "PlanError", format!("ValueError: {error}")))?;
         self.room = self.room.saturating_sub(written.get().len());
-        for needed in needed(node) {
+        for needed in needed_nodes(node) {
             self.release(needed, number);
         }
         Ok(written)
     }
 
-    fn write(&self, writer: &mut ArgumentWriter, argument: &Argument) -> Result<(), Unwritable> {
+    fn write(
+        &self,
+        writer: &mut ArgumentWriter,
+        argument: &Argument,
+    ) -> Result<(), UnwritableArguments> {
         match argument {
             Argument::Literal(value) => writer.data(&PlainData::from(value)),
             Argument::List(items) => writer.list(items, |writer, item| self.write(writer, item)),
@@ -155,27 +160,27 @@ impl<'a> Execution<'a> {
     }
 
     /// Stores the answer of a node, and queues the nodes that become ready.
-    fn take(
+    fn store_answer(
         &mut self,
-        of: Numbered<'a>,
+        of: NumberedNode<'a>,
         answer: Result<ToolValue, ToolError>,
     ) -> Result<(), Failure> {
-        let Numbered { number, node } = of;
+        let NumberedNode { number, node } = of;
         let tool_error = |message| failed(number, "ToolError", message);
         let value = answer.map_err(|error| tool_error(error.to_string()))?;
         let (data, bytes) = PlainData::read(value, self.room).map_err(|error| match error {
-            Unreadable::NoMemory => self.no_memory(),
-            Unreadable::TooLong(_) => tool_error(error.to_string()),
-            Unreadable::Invalid(_) | Unreadable::TooDeep => {
+            UnreadableAnswer::NoMemory => self.no_memory(),
+            UnreadableAnswer::TooLong(_) => tool_error(error.to_string()),
+            UnreadableAnswer::Invalid(_) | UnreadableAnswer::TooDeep => {
                 tool_error(format!("'{}' failed: {error}", node.spec.callable))
             }
         })?;
         self.room = self.room.saturating_sub(bytes);
-        let Some(progress) = self.nodes.get_mut(number) else { return Ok(()) };
-        progress.result = Some((data, bytes));
-        for waiting in progress.needed_by.clone() {
-            if let Some(progress) = self.nodes.get_mut(waiting) {
-                progress.missing = progress.missing.saturating_sub(1);
+        let Some(state) = self.nodes.get_mut(number) else { return Ok(()) };
+        state.result = Some((data, bytes));
+        for waiting in state.needed_by.clone() {
+            if let Some(state) = self.nodes.get_mut(waiting) {
+                state.missing = state.missing.saturating_sub(1);
             }
             self.make_ready(waiting);
         }
@@ -196,7 +201,7 @@ impl<'a> Execution<'a> {
 }
 
 /// The nodes whose results a node needs, without duplicates.
-fn needed(node: &Node) -> Vec<usize> {
+fn needed_nodes(node: &Node) -> Vec<usize> {
     let mut needed: Vec<usize> = node.results().iter().map(|result| result.node).collect();
     needed.sort_unstable();
     needed.dedup();

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Argument, Node, Plan, ResultOf};
+use super::{Argument, Node, Plan, ResultUse};
 
 impl fmt::Display for Plan {
     /// A tree: the target, and below each call the calls that its arguments come from. The numbers
@@ -10,9 +10,9 @@ impl fmt::Display for Plan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps = self.steps();
         let Some(target) = self.nodes.len().checked_sub(1) else { return Ok(()) };
-        let mut shown = vec![false; self.nodes.len()];
+        let mut drawn = vec![false; self.nodes.len()];
         let mut tree = String::new();
-        self.show(target, "", "", None, &steps, &mut shown, &mut tree);
+        self.draw_node(target, "", "", None, &steps, &mut drawn, &mut tree);
         formatter.write_str(tree.trim_end())
     }
 }
@@ -30,14 +30,14 @@ impl Plan {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a tree is drawn by handing its lines down")]
-    fn show(
+    fn draw_node(
         &self,
         number: usize,
         label: &str,
         indent: &str,
         transform: Option<&str>,
         steps: &[usize],
-        shown: &mut Vec<bool>,
+        drawn: &mut Vec<bool>,
         tree: &mut String,
     ) {
         let Some(node) = self.nodes.get(number) else { return };
@@ -46,7 +46,7 @@ impl Plan {
         if let Some(identifier) = &node.identifier {
             _ = write!(tree, " as {identifier}");
         }
-        let again = shown.get_mut(number).is_some_and(|shown| std::mem::replace(shown, true));
+        let again = drawn.get_mut(number).is_some_and(|drawn| std::mem::replace(drawn, true));
         if again {
             tree.push_str(" (the same call)");
         }
@@ -64,33 +64,37 @@ impl Plan {
             let label = format!("{indent}{branch}{argument}: ");
             let indent = format!("{indent}{below}");
             let transform = result.transform.as_ref().map(|it| it.source.as_str());
-            self.show(result.node, &label, &indent, transform, steps, shown, tree);
+            self.draw_node(result.node, &label, &indent, transform, steps, drawn, tree);
         }
     }
 }
 
 /// The results that a node needs, each with its path among the arguments.
-fn labelled_results(node: &Node) -> Vec<(String, &ResultOf)> {
+fn labelled_results(node: &Node) -> Vec<(String, &ResultUse)> {
     let mut found = Vec::new();
     for (key, argument) in &node.arguments {
-        collect(argument, key.clone(), &mut found);
+        collect_results(argument, key.clone(), &mut found);
     }
     found
 }
 
-fn collect<'a>(argument: &'a Argument, place: String, found: &mut Vec<(String, &'a ResultOf)>) {
+fn collect_results<'a>(
+    argument: &'a Argument,
+    path: String,
+    found: &mut Vec<(String, &'a ResultUse)>,
+) {
     match argument {
         Argument::Literal(_) => {}
         Argument::List(items) => {
             for (index, item) in items.iter().enumerate() {
-                collect(item, format!("{place}[{index}]"), found);
+                collect_results(item, format!("{path}[{index}]"), found);
             }
         }
         Argument::Object(entries) => {
             for (key, value) in entries {
-                collect(value, format!("{place}.{key}"), found);
+                collect_results(value, format!("{path}.{key}"), found);
             }
         }
-        Argument::Result(result) => found.push((place, result)),
+        Argument::Result(result) => found.push((path, result)),
     }
 }

@@ -2,7 +2,7 @@
 
 use onecall_core::{Failure, PlanPart};
 
-use super::{Node, Plan, ResultOf};
+use super::{Node, Plan, ResultUse};
 
 impl Plan {
     /// Replaces the text of a failure by one that names the part of the plan that failed, if the
@@ -13,37 +13,37 @@ impl Plan {
             return Failure::Raised { traceback: message, error };
         };
         let kind = &error.kind;
-        let traceback = match self.place(part) {
-            Some(Place::Definitions) => format!("{kind}: definitions {message}"),
-            Some(Place::Transform { path, source }) => {
+        let traceback = match self.location_of(part) {
+            Some(PlanLocation::Definitions) => format!("{kind}: definitions {message}"),
+            Some(PlanLocation::Transform { path, source }) => {
                 format!("{kind}: the transform of {path} {message}\n    {source}")
             }
-            Some(Place::Node { path }) => format!("{kind}: {message}\n    in {path}"),
+            Some(PlanLocation::Node { path }) => format!("{kind}: {message}\n    in {path}"),
             // The part comes from a worker and may not exist.
             None => format!("{kind}: {message}"),
         };
         Failure::Raised { traceback, error }
     }
 
-    fn place(&self, part: PlanPart) -> Option<Place<'_>> {
+    fn location_of(&self, part: PlanPart) -> Option<PlanLocation<'_>> {
         match part {
-            PlanPart::Definitions => Some(Place::Definitions),
+            PlanPart::Definitions => Some(PlanLocation::Definitions),
             PlanPart::Transform(number) => {
                 let mut results = self.nodes.iter().flat_map(Node::results);
-                results.find_map(|ResultOf { path, transform, .. }| {
+                results.find_map(|ResultUse { path, transform, .. }| {
                     let transform = transform.as_ref().filter(|it| it.number == number)?;
-                    Some(Place::Transform { path, source: &transform.source })
+                    Some(PlanLocation::Transform { path, source: &transform.source })
                 })
             }
             PlanPart::Node(number) => {
-                self.nodes.get(number).map(|node| Place::Node { path: &node.path })
+                self.nodes.get(number).map(|node| PlanLocation::Node { path: &node.path })
             }
         }
     }
 }
 
 /// Where a part of a plan is in the request.
-enum Place<'a> {
+enum PlanLocation<'a> {
     Definitions,
     Transform { path: &'a str, source: &'a str },
     Node { path: &'a str },
@@ -60,11 +60,11 @@ mod tests {
 
     use super::*;
     use crate::PlanRequest;
-    use crate::plan::{Lookup, check_plan};
+    use crate::plan::{PlanLookup, check_plan};
 
     fn plan(request: Value) -> Plan {
         let tool = |name: &str| {
-            Lookup::Tool(Arc::new(ToolSpec {
+            PlanLookup::Tool(Arc::new(ToolSpec {
                 callable: CallableName::new(format!("mcp__s__{name}")),
                 server: ServerName::new("s"),
                 tool: ToolName::new(name),

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallHandler, CallableName, Freshness, LogEntry, NodeCall, ProgramHost,
-    ProgramQuestion, Resolution, ResolvedCall, Resolving, RunContext, ToolCall, ToolError,
-    ToolValue,
+    AnswerForm, BoxFuture, CallHandler, CallableName, Freshness, JournalCall, LogIndex, NodeCall,
+    ProgramHost, ProgramQuestion, Resolution, ResolutionFuture, ResolvedCall, RunContext, ToolCall,
+    ToolError, ToolValue,
 };
 use serde_json::value::RawValue;
 
 use super::Plan;
+use crate::journal::Journal;
 use crate::layers::input_schema;
 use crate::names::RunNames;
 
@@ -21,11 +22,12 @@ pub(crate) struct PlanHost<'a> {
     names: &'a RunNames<'a>,
     layers: &'a dyn CallHandler,
     plan: &'a Plan,
-    progress: Mutex<Progress>,
+    journal: Option<&'a Journal>,
+    progress: Mutex<PlanProgress>,
 }
 
 #[derive(Default)]
-struct Progress {
+struct PlanProgress {
     started: BTreeSet<usize>,
     completed: BTreeSet<usize>,
     /// The complete answer of the target.
@@ -33,14 +35,16 @@ struct Progress {
 }
 
 impl<'a> PlanHost<'a> {
-    /// Creates a host; the calls of the plan's nodes pass through `layers`.
+    /// Creates a host; the calls of the plan's nodes pass through `layers`. `journal` is that of the
+    /// run, if it has one.
     pub(crate) fn new(
         run: Arc<RunContext>,
         names: &'a RunNames<'a>,
         layers: &'a dyn CallHandler,
         plan: &'a Plan,
+        journal: Option<&'a Journal>,
     ) -> Self {
-        Self { run, names, layers, plan, progress: Mutex::default() }
+        Self { run, names, layers, plan, journal, progress: Mutex::default() }
     }
 
     /// The plan whose nodes are executed.
@@ -49,7 +53,7 @@ impl<'a> PlanHost<'a> {
     }
 
     /// Takes the answer of the target, as its server sent it.
-    pub(crate) fn answer(&self) -> Option<Box<RawValue>> {
+    pub(crate) fn take_answer(&self) -> Option<Box<RawValue>> {
         self.progress().answer.take()
     }
 
@@ -62,8 +66,26 @@ impl<'a> PlanHost<'a> {
 
     /// Calls the tool of a node. The answer of the target is kept here; the program gets an empty
     /// value in its place.
-    pub(super) async fn run(&self, call: NodeCall) -> Result<ToolValue, ToolError> {
-        let NodeCall { id, node: number, arguments } = call;
+    pub(super) fn run_node(
+        &self,
+        call: NodeCall,
+    ) -> impl Future<Output = Result<ToolValue, ToolError>> + Send {
+        if let (Some(journal), Some(node)) = (self.journal, self.plan.nodes.get(call.node)) {
+            // The order of events in the journal is that of the program.
+            let name = node.spec.callable.clone();
+            journal.called(JournalCall {
+                id: call.id,
+                site: call.site.clone(),
+                arguments: call.arguments.get().to_owned(),
+                definition: self.names.known(&name).map(|spec| journal.definition(&spec)),
+                name,
+            });
+        }
+        self.answer_node(call)
+    }
+
+    async fn answer_node(&self, call: NodeCall) -> Result<ToolValue, ToolError> {
+        let NodeCall { id, node: number, arguments, site } = call;
         let Some(node) = self.plan.nodes.get(number) else {
             return Err(ToolError::NotAvailable { name: CallableName::new("node of a plan") });
         };
@@ -75,9 +97,19 @@ impl<'a> PlanHost<'a> {
         let form = if is_target { AnswerForm::Whole } else { AnswerForm::Value };
         let (tool, revision) = self.names.target(&name).await;
         let (freshness, run) = (Freshness::Any, Arc::clone(&self.run));
-        let log_entry = LogEntry::default();
-        let call =
-            ResolvedCall { id, name, tool, revision, arguments, form, freshness, run, log_entry };
+        let log_index = LogIndex::default();
+        let call = ResolvedCall {
+            id,
+            name,
+            tool,
+            revision,
+            arguments,
+            form,
+            freshness,
+            site,
+            run,
+            log_index,
+        };
         let value = self.layers.call(call).await?.value;
         let mut progress = self.progress();
         progress.completed.insert(number);
@@ -90,14 +122,14 @@ impl<'a> PlanHost<'a> {
         }
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, PlanProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ProgramHost for PlanHost<'_> {
-    fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
-        Resolving::now(Resolution::unknown(Vec::new()))
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> ResolutionFuture<'a> {
+        ResolutionFuture::ready(Resolution::unknown(Vec::new()))
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
@@ -106,10 +138,14 @@ impl ProgramHost for PlanHost<'_> {
     }
 
     fn call_node(&self, call: NodeCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        Box::pin(self.run(call))
+        Box::pin(self.run_node(call))
     }
 
-    fn ask(&self, question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+    fn ask(
+        &self,
+        _id: u64,
+        question: ProgramQuestion,
+    ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         let answer = match question {
             ProgramQuestion::NodeSchema { node } => {
                 Ok(input_schema(self.plan.nodes.get(node).map(|node| &*node.spec)))

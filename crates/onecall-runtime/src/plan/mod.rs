@@ -19,7 +19,7 @@ use onecall_core::{CallableName, ToolSpec};
 use serde_json::Value;
 use thiserror::Error;
 
-pub use check::{Lookup, check_plan};
+pub use check::{PlanLookup, check_plan};
 pub(crate) use execute::execute;
 pub(crate) use host::PlanHost;
 pub use read::PlanRequest;
@@ -30,6 +30,13 @@ pub struct Plan {
     /// Each node comes after those whose results it needs; the last one is the target.
     nodes: Vec<Node>,
     definitions: Option<String>,
+}
+
+impl Plan {
+    /// The tools that the plan calls.
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.nodes.iter().map(|node| &*node.spec)
+    }
 }
 
 /// One call of a plan.
@@ -48,12 +55,12 @@ enum Argument {
     Literal(Value),
     List(Vec<Argument>),
     Object(Vec<(String, Argument)>),
-    Result(ResultOf),
+    Result(ResultUse),
 }
 
 /// The use of a node's result in an argument.
 #[derive(Clone, Debug)]
-struct ResultOf {
+struct ResultUse {
     node: usize,
     /// The path of this use in the request.
     path: String,
@@ -70,7 +77,7 @@ struct Transform {
 
 impl Argument {
     /// Calls `visit` with every result in the argument, in order.
-    fn results<'a>(&'a self, visit: &mut dyn FnMut(&'a ResultOf)) {
+    fn results<'a>(&'a self, visit: &mut dyn FnMut(&'a ResultUse)) {
         match self {
             Self::Literal(_) => {}
             Self::List(items) => items.iter().for_each(|item| item.results(visit)),
@@ -82,7 +89,7 @@ impl Argument {
 
 impl Node {
     /// Every result that the node needs, in order; the same node can occur more than once.
-    fn results(&self) -> Vec<&ResultOf> {
+    fn results(&self) -> Vec<&ResultUse> {
         let mut results = Vec::new();
         for (_, argument) in &self.arguments {
             argument.results(&mut |result| results.push(result));
@@ -100,7 +107,7 @@ impl Plan {
 
 /// Everything that is wrong with a plan. No part of the plan has been run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanProblems(Vec<Problem>);
+pub struct PlanProblems(Vec<PlanProblem>);
 
 /// Why a plan gave no answer. The display text is the answer that the client gets instead.
 #[derive(Debug, Error)]
@@ -118,22 +125,22 @@ pub enum PlanFailure {
 
 /// One thing that is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct PlanProblem {
     /// Where the problem is in the request.
     pub path: String,
     /// The message that says what is wrong at `path`.
     pub message: String,
 }
 
-impl Problem {
+impl PlanProblem {
     /// Creates a problem at `path`.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
 }
 
-impl From<Vec<Problem>> for PlanProblems {
-    fn from(problems: Vec<Problem>) -> Self {
+impl From<Vec<PlanProblem>> for PlanProblems {
+    fn from(problems: Vec<PlanProblem>) -> Self {
         Self(problems)
     }
 }
@@ -147,7 +154,7 @@ impl fmt::Display for PlanProblems {
             count => format!("{count} problems"),
         };
         write!(formatter, "PlanError: the plan has {count}, and nothing of it was run:")?;
-        for Problem { path, message } in &self.0 {
+        for PlanProblem { path, message } in &self.0 {
             write!(formatter, "\n- {path}: {message}")?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use onecall_catalog::is_keyword_argument;
 use serde_json::Value;
 
-use super::{Argument, Node, Plan, ResultOf, Transform};
+use super::{Argument, Node, Plan, ResultUse, Transform};
 
 /// What the program imports from the bootstrap.
 const PRELUDE: &str =
@@ -26,7 +26,7 @@ impl Plan {
             *uses.entry(result.node).or_default() += 1;
         }
         let mut writer =
-            Writer { plan: self, uses, transforms: String::new(), functions: String::new() };
+            ProgramWriter { plan: self, uses, transforms: String::new(), functions: String::new() };
         let target = self.nodes.len().saturating_sub(1);
         let main = writer.steps(target, "");
         let mut code = PRELUDE.to_owned();
@@ -41,7 +41,7 @@ impl Plan {
     }
 }
 
-struct Writer<'a> {
+struct ProgramWriter<'a> {
     plan: &'a Plan,
     /// How often the result of each node is used.
     uses: BTreeMap<usize, usize>,
@@ -50,7 +50,7 @@ struct Writer<'a> {
     functions: String,
 }
 
-impl Writer<'_> {
+impl ProgramWriter<'_> {
     fn is_shared(&self, node: usize) -> bool {
         self.uses.get(&node).is_some_and(|uses| *uses > 1)
     }
@@ -127,7 +127,7 @@ impl Writer<'_> {
         }
     }
 
-    fn result(&mut self, result: &ResultOf) -> String {
+    fn result(&mut self, result: &ResultUse) -> String {
         let value = format!("result_{}", result.node);
         let Some(Transform { number, source }) = &result.transform else { return value };
         let function = format!("transform_{number}");

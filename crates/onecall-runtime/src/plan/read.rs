@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Problem;
+use super::PlanProblem;
 
 const TOOL: &str = "__tool__";
 const ARGS: &str = "args";
@@ -11,7 +11,7 @@ const REFERENCE: &str = "__ref__";
 const TRANSFORM: &str = "__transform__";
 
 /// The arguments of the `proxy` tool.
-const KEYS: [&str; 4] = ["target_tool", "tool_args", "server_config", "definitions"];
+const REQUEST_KEYS: [&str; 4] = ["target_tool", "tool_args", "server_config", "definitions"];
 
 /// The key that may wrap the servers in `server_config`, as in the configurations of MCP clients.
 const WRAPPER: &str = "mcpServers";
@@ -20,17 +20,17 @@ const WRAPPER: &str = "mcpServers";
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
     /// The calls in reading order: a call comes after those nested in it, the target is last.
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Vec<DraftCall>,
     pub(super) definitions: Option<String>,
     /// The value of `server_config`, if the request has one.
     pub servers: Option<Map<String, Value>>,
     /// Problems that reading the request has found.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PlanProblem>,
 }
 
 /// A call whose tool name is not resolved yet.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct DraftCall {
     pub(super) path: String,
     /// The path of its arguments in the request.
     pub(super) arguments_path: String,
@@ -58,7 +58,7 @@ pub(super) enum DraftArgument {
         transform: Option<String>,
     },
     /// An invalid argument, which has been reported.
-    Broken,
+    Invalid,
 }
 
 impl PlanRequest {
@@ -71,15 +71,15 @@ impl PlanRequest {
     /// checked.
     #[must_use]
     pub fn read(request: &Map<String, Value>) -> Self {
-        let mut reader = Reader::default();
-        for key in request.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-            let keys = KEYS.join(", ");
+        let mut reader = PlanReader::default();
+        for key in request.keys().filter(|key| !REQUEST_KEYS.contains(&key.as_str())) {
+            let keys = REQUEST_KEYS.join(", ");
             reader.problem(key, format!("is not a part of a plan; the parts are {keys}"));
         }
         let tool = match request.get("target_tool") {
             Some(Value::String(tool)) => tool.clone(),
-            Some(_) => reader.broken("target_tool", "must be the name of a tool"),
-            None => reader.broken("target_tool", "is missing"),
+            Some(_) => reader.invalid_text("target_tool", "must be the name of a tool"),
+            None => reader.invalid_text("target_tool", "is missing"),
         };
         let no_arguments = Map::new();
         let arguments = match request.get("tool_args") {
@@ -91,7 +91,7 @@ impl PlanRequest {
             }
         };
         let arguments = reader.entries(arguments, "tool_args");
-        reader.drafts.push(Draft {
+        reader.drafts.push(DraftCall {
             path: "target_tool".to_owned(),
             arguments_path: "tool_args".to_owned(),
             tool,
@@ -112,18 +112,18 @@ impl PlanRequest {
 }
 
 #[derive(Default)]
-struct Reader {
-    drafts: Vec<Draft>,
-    problems: Vec<Problem>,
+struct PlanReader {
+    drafts: Vec<DraftCall>,
+    problems: Vec<PlanProblem>,
 }
 
-impl Reader {
+impl PlanReader {
     fn problem(&mut self, path: &str, message: impl Into<String>) {
-        self.problems.push(Problem::new(path, message));
+        self.problems.push(PlanProblem::new(path, message));
     }
 
     /// Reports a problem, and returns an empty text in place of the missing one.
-    fn broken(&mut self, path: &str, message: &str) -> String {
+    fn invalid_text(&mut self, path: &str, message: &str) -> String {
         self.problem(path, message);
         String::new()
     }
@@ -177,11 +177,11 @@ impl Reader {
                 plain_list(read)
             }
             Value::Object(node) => match (node.contains_key(TOOL), node.contains_key(REFERENCE)) {
-                (true, true) => self.nonsense(path, "has both '__tool__' and '__ref__'"),
+                (true, true) => self.invalid(path, "has both '__tool__' and '__ref__'"),
                 (true, false) => self.call(node, path),
                 (false, true) => self.reference(node, path),
                 (false, false) if node.contains_key(TRANSFORM) => {
-                    self.nonsense(path, "has '__transform__', but neither '__tool__' nor '__ref__'")
+                    self.invalid(path, "has '__transform__', but neither '__tool__' nor '__ref__'")
                 }
                 (false, false) => plain_object(self.entries(node, path)),
             },
@@ -189,9 +189,9 @@ impl Reader {
         }
     }
 
-    fn nonsense(&mut self, path: &str, message: &str) -> DraftArgument {
+    fn invalid(&mut self, path: &str, message: &str) -> DraftArgument {
         self.problem(path, message);
-        DraftArgument::Broken
+        DraftArgument::Invalid
     }
 
     fn call(&mut self, node: &Map<String, Value>, path: &str) -> DraftArgument {
@@ -209,7 +209,7 @@ impl Reader {
             }
         };
         let path = path.to_owned();
-        let draft = Draft { path: path.clone(), arguments_path, tool, identifier, arguments };
+        let draft = DraftCall { path: path.clone(), arguments_path, tool, identifier, arguments };
         self.drafts.push(draft);
         DraftArgument::Call { draft: self.drafts.len() - 1, path, transform }
     }
@@ -221,7 +221,7 @@ impl Reader {
             Some(identifier) => {
                 DraftArgument::Reference { identifier, path: path.to_owned(), transform }
             }
-            None => DraftArgument::Broken,
+            None => DraftArgument::Invalid,
         }
     }
 

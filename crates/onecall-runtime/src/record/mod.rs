@@ -4,13 +4,13 @@
 //! The rest (hashing, redaction, sizes) is done on the thread of the [`Recorder`] after the answer
 //! has been sent; that thread passes the record on to the one that writes to the store.
 
-mod facts;
 mod recorder;
 mod recording;
 mod redactor;
+mod run_record;
 mod savings;
 
-pub(crate) use recorder::Origin;
+pub(crate) use recorder::ToolSource;
 pub use recorder::{RecordSettings, Recorder};
 pub(crate) use recording::Recording;
 pub use redactor::Redactor;

@@ -10,36 +10,36 @@ use std::time::Duration;
 use onecall_core::storage::{Retention, RunDetail};
 use onecall_core::{TextSizes, Timestamp, ToolSpec};
 
-use super::facts;
-use super::recording::{Finished, Underway};
+use super::recording::{FinishedRun, UnfinishedRun};
 use super::redactor::Redactor;
+use super::run_record;
 use super::savings::text_sizes;
-use crate::call_log::Depth;
+use crate::call_log::RecordDetail;
 use crate::{Directory, StoreWriter};
 
 /// How many runs may wait to be recorded. Full records are large, so fewer of them may wait.
-const QUEUE: usize = 256;
-const FULL_QUEUE: usize = 4;
+const QUEUE_LENGTH: usize = 256;
+const FULL_RECORD_QUEUE_LENGTH: usize = 4;
 
 /// Expired runs are removed at the first run and then after every so many.
 const PRUNE_EVERY: u64 = 100;
 
 /// Where the tools of a run come from; their definitions are measured for the savings.
 #[derive(Clone)]
-pub(crate) enum Origin {
+pub(crate) enum ToolSource {
     /// The tools of this directory, which is asked when the record is made.
-    Shared(Arc<dyn Directory>),
+    Directory(Arc<dyn Directory>),
     /// The tools in this list.
-    Listed(Vec<Arc<ToolSpec>>),
+    List(Vec<Arc<ToolSpec>>),
     /// The tools are not known: the run was cancelled, or it is a single call.
     Unknown,
 }
 
-impl Origin {
+impl ToolSource {
     fn tools(&self) -> Vec<Arc<ToolSpec>> {
         match self {
-            Self::Shared(directory) => directory.known(),
-            Self::Listed(tools) => tools.clone(),
+            Self::Directory(directory) => directory.known_tools(),
+            Self::List(tools) => tools.clone(),
             Self::Unknown => Vec::new(),
         }
     }
@@ -64,23 +64,23 @@ const NICENESS: i32 = 10;
 /// Records runs, and measures how many bytes their agents have read and written.
 pub struct Recorder {
     /// Whether agents get a line about the tokens that a program saved.
-    tells: bool,
-    state: Arc<State>,
+    reports_savings: bool,
+    state: Arc<RecorderState>,
     /// The queue to the thread; `None` once the recorder is closed.
-    queue: Mutex<Option<SyncSender<Finished>>>,
+    queue: Mutex<Option<SyncSender<FinishedRun>>>,
     finished: Mutex<Receiver<()>>,
     /// Runs that have not ended. Ended ones may still be in the list until it is cleaned up.
-    underway: Mutex<Vec<Weak<Underway>>>,
+    unfinished: Mutex<Vec<Weak<UnfinishedRun>>>,
 }
 
-struct State {
+struct RecorderState {
     detail: Option<RunDetail>,
     retention: Retention,
     store: Option<Arc<StoreWriter>>,
     redactor: Mutex<Redactor>,
     /// The size of onecall's own tool definitions, in bytes.
     own_definitions: AtomicUsize,
-    lost: AtomicU64,
+    dropped: AtomicU64,
 }
 
 impl Recorder {
@@ -88,38 +88,40 @@ impl Recorder {
     /// are not reported.
     #[must_use]
     pub fn start(settings: RecordSettings, store: Option<Arc<StoreWriter>>) -> Option<Arc<Self>> {
-        let RecordSettings { detail, retention, report_savings: tells, redactor } = settings;
+        let RecordSettings { detail, retention, report_savings: reports_savings, redactor } =
+            settings;
         let store = store.filter(|_| detail.is_some());
         let detail = detail.filter(|_| store.is_some());
-        if detail.is_none() && !tells {
+        if detail.is_none() && !reports_savings {
             return None;
         }
-        let state = Arc::new(State {
+        let state = Arc::new(RecorderState {
             detail,
             retention,
             store,
             redactor: Mutex::new(redactor),
             own_definitions: AtomicUsize::new(0),
-            lost: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
         });
-        let room = if detail == Some(RunDetail::Full) { FULL_QUEUE } else { QUEUE };
+        let room =
+            if detail == Some(RunDetail::Full) { FULL_RECORD_QUEUE_LENGTH } else { QUEUE_LENGTH };
         let (queue, runs) = mpsc::sync_channel(room);
         let (finish, finished) = mpsc::sync_channel(1);
-        let of_thread = Arc::clone(&state);
+        let thread_state = Arc::clone(&state);
         let work = move || {
             _ = rustix::process::setpriority_process(None, NICENESS);
-            of_thread.work(&runs);
+            thread_state.record_all(&runs);
             _ = finish.send(());
         };
         let start = || thread::Builder::new().name("records".to_owned()).spawn(work);
         let started = state.store.is_some().then(start).transpose();
         if let Err(error) = &started {
-            tracing::warn!("nothing will be recorded: {error}");
+            tracing::warn!("cannot start the recorder, so onecall records no runs: {error}");
         }
         let queue = Mutex::new(matches!(started, Ok(Some(_))).then_some(queue));
         let finished = Mutex::new(finished);
-        let underway = Mutex::default();
-        Some(Arc::new(Self { tells, state, queue, finished, underway }))
+        let unfinished = Mutex::default();
+        Some(Arc::new(Self { reports_savings, state, queue, finished, unfinished }))
     }
 
     /// Sets the size of onecall's own tool definitions in bytes; they count as a cost of each run.
@@ -128,22 +130,23 @@ impl Recorder {
     }
 
     /// Adds the secrets of `redactor`, which are removed from later records.
-    pub fn learn_secrets(&self, redactor: Redactor) {
+    pub fn add_secrets(&self, redactor: Redactor) {
         lock(&self.state.redactor).add(redactor);
     }
 
     /// How much of each call the record of a run needs.
-    pub(crate) fn depth(&self) -> Depth {
-        self.state.depth()
+    pub(crate) fn record_detail(&self) -> RecordDetail {
+        self.state.record_detail()
     }
 
     /// Queues a run to be recorded. Returns its sizes if savings are reported to agents.
-    pub(super) fn submit(&self, run: Finished) -> Option<TextSizes> {
-        let sizes = self.tells.then(|| self.state.text_sizes(&run, &run.origin.tools()));
+    pub(super) fn submit(&self, run: FinishedRun) -> Option<TextSizes> {
+        let sizes =
+            self.reports_savings.then(|| self.state.text_sizes(&run, &run.tool_source.tools()));
         // Without a store, or after `close`, there is no queue.
         if let Some(queue) = lock(&self.queue).as_ref()
             && queue.try_send(run).is_err()
-            && self.state.lost.fetch_add(1, Ordering::Relaxed) == 0
+            && self.state.dropped.fetch_add(1, Ordering::Relaxed) == 0
         {
             tracing::warn!("runs end faster than they are recorded; some will be missing");
         }
@@ -151,34 +154,34 @@ impl Recorder {
     }
 
     /// Adds a run that has begun to those that `close` records.
-    pub(super) fn watch(&self, run: &Arc<Underway>) {
-        let mut underway = lock(&self.underway);
-        underway.retain(|run| run.strong_count() > 0);
-        underway.push(Arc::downgrade(run));
+    pub(super) fn track(&self, run: &Arc<UnfinishedRun>) {
+        let mut unfinished = lock(&self.unfinished);
+        unfinished.retain(|run| run.strong_count() > 0);
+        unfinished.push(Arc::downgrade(run));
     }
 
     /// Queues the runs that are still under way as cancelled, closes the queue, and waits at most
-    /// `patience` until all runs are recorded.
-    pub fn close(&self, patience: Duration) {
-        let underway = std::mem::take(&mut *lock(&self.underway));
-        for run in underway.iter().filter_map(Weak::upgrade) {
+    /// `timeout` until all runs are recorded.
+    pub fn close(&self, timeout: Duration) {
+        let unfinished = std::mem::take(&mut *lock(&self.unfinished));
+        for run in unfinished.iter().filter_map(Weak::upgrade) {
             run.hand_over().map(|run| self.submit(run));
         }
         drop(lock(&self.queue).take());
-        _ = lock(&self.finished).recv_timeout(patience);
+        _ = lock(&self.finished).recv_timeout(timeout);
     }
 }
 
-impl State {
-    fn depth(&self) -> Depth {
+impl RecorderState {
+    fn record_detail(&self) -> RecordDetail {
         match self.detail {
-            None => Depth::None,
-            Some(RunDetail::Metadata) => Depth::Metadata,
-            Some(RunDetail::Full) => Depth::Full,
+            None => RecordDetail::None,
+            Some(RunDetail::Metadata) => RecordDetail::Metadata,
+            Some(RunDetail::Full) => RecordDetail::Full,
         }
     }
 
-    fn work(&self, runs: &Receiver<Finished>) {
+    fn record_all(&self, runs: &Receiver<FinishedRun>) {
         for (recorded, run) in (0_u64..).zip(runs) {
             self.record(&run);
             if recorded % PRUNE_EVERY == 0 {
@@ -187,18 +190,18 @@ impl State {
         }
     }
 
-    fn text_sizes(&self, run: &Finished, tools: &[Arc<ToolSpec>]) -> TextSizes {
+    fn text_sizes(&self, run: &FinishedRun, tools: &[Arc<ToolSpec>]) -> TextSizes {
         text_sizes(run, tools, self.own_definitions.load(Ordering::Relaxed))
     }
 
-    fn record(&self, run: &Finished) {
+    fn record(&self, run: &FinishedRun) {
         let Some(store) = &self.store else { return };
-        let tools = run.origin.tools();
+        let tools = run.tool_source.tools();
         let sizes = self.text_sizes(run, &tools);
         let redactor = lock(&self.redactor).clone();
         let by_name: HashMap<_, _> =
             tools.iter().map(|spec| (spec.callable.as_str(), spec)).collect();
-        let record = facts::record(run, self.depth(), &redactor, &by_name, sizes);
+        let record = run_record::build(run, self.record_detail(), &redactor, &by_name, sizes);
         store.submit(record.stored_bytes(), move |store| store.put_run(&record));
     }
 

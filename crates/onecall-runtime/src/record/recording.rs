@@ -6,27 +6,31 @@ use std::time::Duration;
 use onecall_core::{EngineChoice, Failure, Outcome, Program, RunId, RunKind, TextSizes, Timestamp};
 use onecall_engine::choice_of;
 
-use super::recorder::{Origin, Recorder};
+use super::recorder::{Recorder, ToolSource};
 use crate::Observer;
 use crate::call_log::{CallLog, LoggedCalls};
+use crate::journal::Journal;
 
-/// Records a run when it ends. If this is dropped before that, the run is recorded as cancelled.
+/// Records a run when it ends. If this is dropped before that, the run is recorded as cancelled, unless
+/// it has a journal and can be continued.
 pub(crate) struct Recording {
     pub(crate) id: RunId,
     recorder: Arc<Recorder>,
-    run: Arc<Underway>,
+    run: Arc<UnfinishedRun>,
+    /// Whether the run can be continued in another process, which then records it.
+    is_journalled: bool,
 }
 
 /// A run that has not ended; shared between its [`Recording`] and the recorder.
-pub(super) struct Underway {
+pub(super) struct UnfinishedRun {
     /// `None` once the run has been handed over.
-    about: Mutex<Option<About>>,
+    header: Mutex<Option<RunHeader>>,
     log: Arc<CallLog>,
 }
 
 /// What is known about a run when it begins.
 #[derive(Debug)]
-pub(super) struct About {
+pub(super) struct RunHeader {
     pub(super) id: RunId,
     pub(super) started: Timestamp,
     pub(super) client: String,
@@ -40,13 +44,13 @@ pub(super) struct About {
 }
 
 /// A run that has ended.
-pub(super) struct Finished {
-    pub(super) about: About,
+pub(super) struct FinishedRun {
+    pub(super) header: RunHeader,
     pub(super) duration: Duration,
     pub(super) result: Result<(), Failure>,
     pub(super) output_truncated: bool,
     pub(super) log: LoggedCalls,
-    pub(super) origin: Origin,
+    pub(super) tool_source: ToolSource,
 }
 
 impl Recording {
@@ -57,10 +61,12 @@ impl Recording {
         kind: RunKind,
         observer: &dyn Observer,
         log: &Arc<CallLog>,
+        journal: Option<&Journal>,
     ) -> Self {
-        let started = Timestamp::now();
-        let id = RunId::at(started.0);
-        let about = About {
+        let started = journal.map_or_else(Timestamp::now, Journal::started);
+        let id =
+            journal.map_or_else(|| RunId::generate(started.0), |journal| journal.run().clone());
+        let header = RunHeader {
             id: id.clone(),
             started,
             client: observer.client(),
@@ -71,9 +77,13 @@ impl Recording {
             code: program.code.clone(),
             argv: program.argv.clone(),
         };
-        let run = Arc::new(Underway { about: Mutex::new(Some(about)), log: Arc::clone(log) });
-        recorder.watch(&run);
-        Self { id, recorder: Arc::clone(recorder), run }
+        let run =
+            Arc::new(UnfinishedRun { header: Mutex::new(Some(header)), log: Arc::clone(log) });
+        let is_journalled = journal.is_some();
+        if !is_journalled {
+            recorder.track(&run);
+        }
+        Self { id, recorder: Arc::clone(recorder), run, is_journalled }
     }
 
     /// Hands the finished run to the recorder. Returns its sizes if savings are reported to agents.
@@ -82,39 +92,44 @@ impl Recording {
         outcome: &Outcome,
         answer: impl FnOnce() -> String,
         engine: Option<EngineChoice>,
-        origin: Origin,
+        tool_source: ToolSource,
     ) -> Option<TextSizes> {
         let mut run = self.run.hand_over()?;
-        run.about.engine = engine;
-        run.log.conclude(&outcome.stdout.text, &answer());
-        let finished = Finished {
+        run.header.engine = engine;
+        if self.is_journalled {
+            run.duration = Timestamp::now().since(run.header.started);
+        }
+        run.log.set_output(&outcome.stdout.text, &answer());
+        let finished = FinishedRun {
             result: outcome.result.clone(),
             output_truncated: outcome.stdout.truncated,
-            origin,
+            tool_source,
             ..run
         };
         self.recorder.submit(finished)
     }
 }
 
-impl Underway {
+impl UnfinishedRun {
     /// Everything known about the run; `None` if it has been handed over before.
-    pub(super) fn hand_over(&self) -> Option<Finished> {
-        let about = self.about.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(Finished {
-            about,
+    pub(super) fn hand_over(&self) -> Option<FinishedRun> {
+        let header = self.header.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(FinishedRun {
+            header,
             duration: self.log.begun().elapsed(),
             result: Err(Failure::Cancelled),
             output_truncated: false,
             log: self.log.take(),
-            origin: Origin::Unknown,
+            tool_source: ToolSource::Unknown,
         })
     }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        if let Some(run) = self.run.hand_over() {
+        if let Some(run) = self.run.hand_over()
+            && !self.is_journalled
+        {
             self.recorder.submit(run);
         }
     }

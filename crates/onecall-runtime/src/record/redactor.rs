@@ -8,11 +8,11 @@ use onecall_core::Secret;
 const REDACTED: &str = "[redacted]";
 
 /// A secret of at least this many characters is removed wherever it occurs.
-const LONG: usize = 8;
+const LONG_SECRET_LENGTH: usize = 8;
 
 /// A shorter secret is removed only where it stands alone. A value below this length is not treated
 /// as a secret: it is a word or a number that occurs everywhere.
-const SHORT: usize = 4;
+const MIN_SECRET_LENGTH: usize = 4;
 
 /// Removes a set of secret values from texts.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ impl Redactor {
         // Each secret also as it appears inside a JSON string.
         let escaped: Vec<_> = secrets.iter().map(|secret| in_json(secret)).collect();
         secrets.extend(escaped);
-        secrets.retain(|secret| secret.chars().count() >= SHORT);
+        secrets.retain(|secret| secret.chars().count() >= MIN_SECRET_LENGTH);
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
         Self { secrets: secrets.into_iter().map(Secret::new).collect() }
@@ -52,8 +52,8 @@ impl Redactor {
     /// Removes secrets from the text. If the text ends with `…`, it was cut there, and a secret of
     /// which only the beginning is left is removed as well.
     #[must_use]
-    pub fn clean_cut(&self, text: String) -> String {
-        let text = self.clean(text);
+    pub fn redact_truncated(&self, text: String) -> String {
+        let text = self.redact(text);
         let Some(kept) = text.strip_suffix('…') else { return text };
         let kept = self.secrets.iter().filter_map(|secret| without_beginning(kept, secret));
         match kept.min_by_key(|kept| kept.len()) {
@@ -64,14 +64,14 @@ impl Redactor {
 
     /// Whether the text contains a secret that is too long to be a common word.
     #[must_use]
-    pub fn finds_in(&self, text: &str) -> bool {
-        let is_long = |secret: &&Secret| secret.reveal().chars().count() >= LONG;
+    pub fn finds_secret_in(&self, text: &str) -> bool {
+        let is_long = |secret: &&Secret| secret.reveal().chars().count() >= LONG_SECRET_LENGTH;
         self.secrets.iter().filter(is_long).any(|secret| text.contains(secret.reveal()))
     }
 
     /// Removes secrets from the text.
     #[must_use]
-    pub fn clean(&self, text: String) -> String {
+    pub fn redact(&self, text: String) -> String {
         let mut text = text;
         for secret in &self.secrets {
             if let Cow::Owned(cleaned) = without(&text, secret.reveal()) {
@@ -84,7 +84,7 @@ impl Redactor {
 
 /// The text with each occurrence of `secret` replaced; a short one only where it stands alone.
 fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
-    let is_long = secret.chars().count() >= LONG;
+    let is_long = secret.chars().count() >= LONG_SECRET_LENGTH;
     let mut cleaned = String::new();
     let mut kept = 0;
     for (at, _) in text.match_indices(secret) {
@@ -108,7 +108,8 @@ fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
 /// If the text ends with the beginning of a long `secret`, the text before that.
 fn without_beginning<'a>(text: &'a str, secret: &Secret) -> Option<&'a str> {
     let secret = secret.reveal();
-    let mut beginnings = (LONG..secret.len()).rev().filter_map(|end| secret.get(..end));
+    let mut beginnings =
+        (LONG_SECRET_LENGTH..secret.len()).rev().filter_map(|end| secret.get(..end));
     beginnings.find_map(|beginning| text.strip_suffix(beginning))
 }
 
@@ -149,7 +150,7 @@ mod tests {
             ("nothing", "nothing"),
         ];
         for (text, expected) in cases {
-            assert_eq!(redactor.clean(text.to_owned()), expected);
+            assert_eq!(redactor.redact(text.to_owned()), expected);
         }
     }
 
@@ -165,7 +166,7 @@ mod tests {
             ("swordfish-12 and more…", "swordfish-12 and more…"),
         ];
         for (text, expected) in cases {
-            assert_eq!(redactor.clean_cut(text.to_owned()), expected);
+            assert_eq!(redactor.redact_truncated(text.to_owned()), expected);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The open connections, and which of them is closed to make room for another.
 //!
-//! A connection is a stranger until one of its requests is authorised (with the token, if there is
-//! one). Strangers never take the places of admitted connections. There are few places for
-//! strangers, and fewer for those from one network; the oldest stranger is closed for the next. So
+//! A connection is admitted when one of its requests is authorised (with the token, if there is
+//! one). Connections that are not admitted yet never take the places of admitted ones. There are
+//! few places for them, and fewer for those from one network; the oldest is closed for the next. So
 //! a client that sends its request at once is admitted, however many silent connections there are.
 
 use std::collections::HashMap;
@@ -16,25 +16,25 @@ use tokio::sync::Notify;
 /// How many connections of admitted clients are open at most.
 pub(super) const MAX_ADMITTED: usize = 512;
 
-/// How many connections of strangers are open at most.
-const MAX_STRANGERS: usize = 128;
+/// How many connections are open at most that are not admitted.
+const MAX_UNADMITTED: usize = 128;
 
-/// How many connections of strangers from one network are open at most.
-const MAX_STRANGERS_OF_NETWORK: usize = 64;
+/// How many connections from one network are open at most that are not admitted.
+const MAX_UNADMITTED_PER_NETWORK: usize = 64;
 
 /// All open connections.
 #[derive(Default)]
 pub(super) struct Connections {
-    table: Mutex<Table>,
+    table: Mutex<ConnectionTable>,
 }
 
 #[derive(Default)]
-struct Table {
-    open: HashMap<u64, Entry>,
+struct ConnectionTable {
+    open: HashMap<u64, ConnectionEntry>,
     next: u64,
 }
 
-struct Entry {
+struct ConnectionEntry {
     network: IpAddr,
     is_admitted: bool,
     /// Requests that have not been answered yet.
@@ -45,127 +45,134 @@ struct Entry {
 }
 
 /// One connection, counted as open until this is dropped.
-pub(super) struct Connection {
-    all: Arc<Connections>,
+pub(super) struct HttpConnection {
+    connections: Arc<Connections>,
     number: u64,
     network: IpAddr,
-    has_asked: AtomicBool,
+    has_received_request: AtomicBool,
     closed: Arc<Notify>,
 }
 
 /// A request that has not been answered yet. While it exists, its connection is in use.
-pub(super) struct Asking(Arc<Connection>);
+pub(super) struct ActiveRequest(Arc<HttpConnection>);
 
 /// Every place for admitted clients is taken by a connection in use.
-pub(super) struct Full;
+pub(super) struct TooManyConnections;
 
 impl Connections {
     /// Registers a new connection. Another one may be closed for it.
-    pub fn open(self: &Arc<Self>, peer: IpAddr) -> Arc<Connection> {
+    pub fn open(self: &Arc<Self>, peer: IpAddr) -> Arc<HttpConnection> {
         let network = network(peer);
         let mut table = self.lock();
-        let is_stranger = |entry: &Entry| !entry.is_admitted;
-        let is_neighbour = |entry: &Entry| is_stranger(entry) && entry.network == network;
-        if table.count(is_neighbour) >= MAX_STRANGERS_OF_NETWORK {
-            table.close_oldest(is_neighbour);
-        } else if table.count(is_stranger) >= MAX_STRANGERS {
-            table.close_oldest(is_stranger);
+        let is_unadmitted = |entry: &ConnectionEntry| !entry.is_admitted;
+        let is_of_same_network =
+            |entry: &ConnectionEntry| is_unadmitted(entry) && entry.network == network;
+        if table.count(is_of_same_network) >= MAX_UNADMITTED_PER_NETWORK {
+            table.close_oldest(is_of_same_network);
+        } else if table.count(is_unadmitted) >= MAX_UNADMITTED {
+            table.close_oldest(is_unadmitted);
         }
         let number = table.next;
         table.next += 1;
         let closed = Arc::new(Notify::new());
-        let entry = Entry::new(network, Arc::clone(&closed));
+        let entry = ConnectionEntry::new(network, Arc::clone(&closed));
         table.open.insert(number, entry);
-        let has_asked = AtomicBool::new(false);
-        Arc::new(Connection { all: Arc::clone(self), number, network, has_asked, closed })
+        let has_received_request = AtomicBool::new(false);
+        Arc::new(HttpConnection {
+            connections: Arc::clone(self),
+            number,
+            network,
+            has_received_request,
+            closed,
+        })
     }
 
-    /// Closes the oldest connection of a stranger, if there is one.
-    pub fn shed(&self) {
+    /// Closes the oldest connection that is not admitted, if there is one.
+    pub fn close_oldest_unadmitted(&self) {
         self.lock().close_oldest(|entry| !entry.is_admitted);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Connection {
+impl HttpConnection {
     /// Completes when this connection has to be closed.
     pub async fn closed(&self) {
         loop {
             self.closed.notified().await;
             // The connection may have been admitted in the meantime.
-            if !self.all.lock().open.contains_key(&self.number) {
+            if !self.connections.lock().open.contains_key(&self.number) {
                 return;
             }
         }
     }
 
     /// Whether the head of a request has arrived.
-    pub fn has_asked(&self) -> bool {
-        self.has_asked.load(Ordering::Relaxed)
+    pub fn has_received_request(&self) -> bool {
+        self.has_received_request.load(Ordering::Relaxed)
     }
 
     /// Registers a request that has arrived.
-    pub fn ask(self: &Arc<Self>) -> Asking {
-        self.has_asked.store(true, Ordering::Relaxed);
-        if let Some(entry) = self.all.lock().open.get_mut(&self.number) {
+    pub fn begin_request(self: &Arc<Self>) -> ActiveRequest {
+        self.has_received_request.store(true, Ordering::Relaxed);
+        if let Some(entry) = self.connections.lock().open.get_mut(&self.number) {
             entry.requests += 1;
         }
-        Asking(Arc::clone(self))
+        ActiveRequest(Arc::clone(self))
     }
 }
 
-impl Asking {
-    /// Admits the connection: it does not count as a stranger any more.
-    pub fn admit(&self) -> Result<(), Full> {
+impl ActiveRequest {
+    /// Admits the connection: it takes one of the places for admitted clients.
+    pub fn admit(&self) -> Result<(), TooManyConnections> {
         let connection = &self.0;
-        let mut table = connection.all.lock();
+        let mut table = connection.connections.lock();
         if table.open.get(&connection.number).is_some_and(|entry| entry.is_admitted) {
             return Ok(());
         }
-        let is_idle = |entry: &Entry| entry.is_admitted && entry.requests == 0;
+        let is_idle = |entry: &ConnectionEntry| entry.is_admitted && entry.requests == 0;
         if table.count(|entry| entry.is_admitted) >= MAX_ADMITTED && !table.close_oldest(is_idle) {
-            return Err(Full);
+            return Err(TooManyConnections);
         }
         let entry = table.open.entry(connection.number).or_insert_with(|| {
             let closed = Arc::clone(&connection.closed);
-            Entry { requests: 1, ..Entry::new(connection.network, closed) }
+            ConnectionEntry { requests: 1, ..ConnectionEntry::new(connection.network, closed) }
         });
         entry.is_admitted = true;
         Ok(())
     }
 }
 
-impl Drop for Asking {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        if let Some(entry) = self.0.all.lock().open.get_mut(&self.0.number) {
+        if let Some(entry) = self.0.connections.lock().open.get_mut(&self.0.number) {
             entry.requests = entry.requests.saturating_sub(1);
             entry.since = Instant::now();
         }
     }
 }
 
-impl Drop for Connection {
+impl Drop for HttpConnection {
     fn drop(&mut self) {
-        self.all.lock().open.remove(&self.number);
+        self.connections.lock().open.remove(&self.number);
     }
 }
 
-impl Entry {
+impl ConnectionEntry {
     fn new(network: IpAddr, closed: Arc<Notify>) -> Self {
         Self { network, is_admitted: false, requests: 0, since: Instant::now(), closed }
     }
 }
 
-impl Table {
-    fn count(&self, which: impl Fn(&Entry) -> bool) -> usize {
+impl ConnectionTable {
+    fn count(&self, which: impl Fn(&ConnectionEntry) -> bool) -> usize {
         self.open.values().filter(|entry| which(entry)).count()
     }
 
     /// Closes the oldest of these connections; returns whether there was one.
-    fn close_oldest(&mut self, which: impl Fn(&Entry) -> bool) -> bool {
+    fn close_oldest(&mut self, which: impl Fn(&ConnectionEntry) -> bool) -> bool {
         let candidates = self.open.iter().filter(|(_, entry)| which(entry));
         let oldest = candidates.min_by_key(|(_, entry)| entry.since).map(|(number, _)| *number);
         let Some(entry) = oldest.and_then(|number| self.open.remove(&number)) else { return false };
@@ -194,8 +201,8 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
-    fn is_open(connection: &Connection) -> bool {
-        connection.all.lock().open.contains_key(&connection.number)
+    fn is_open(connection: &HttpConnection) -> bool {
+        connection.connections.lock().open.contains_key(&connection.number)
     }
 
     #[test]
@@ -204,7 +211,7 @@ mod tests {
         let other = all.open(address(1));
         let crowd: Vec<_> = (0..500).map(|_| all.open(address(2))).collect();
         let open = crowd.iter().filter(|it| is_open(it)).count();
-        assert_eq!((is_open(&other), open), (true, MAX_STRANGERS_OF_NETWORK));
+        assert_eq!((is_open(&other), open), (true, MAX_UNADMITTED_PER_NETWORK));
         assert!(crowd.last().is_some_and(|newest| is_open(newest)));
     }
 
@@ -212,21 +219,21 @@ mod tests {
     fn strangers_of_many_networks_never_take_the_place_of_a_client() {
         let all = Arc::new(Connections::default());
         let client = all.open(address(1));
-        assert!(client.ask().admit().is_ok());
+        assert!(client.begin_request().admit().is_ok());
         let crowd: Vec<_> = (0..=255).map(|last| all.open(address(last))).collect();
         assert!(is_open(&client));
-        assert_eq!(crowd.iter().filter(|it| is_open(it)).count(), MAX_STRANGERS);
+        assert_eq!(crowd.iter().filter(|it| is_open(it)).count(), MAX_UNADMITTED);
     }
 
     #[test]
     fn an_idle_client_makes_place_and_a_busy_one_does_not() {
         let all = Arc::new(Connections::default());
         let idle = all.open(address(1));
-        assert!(idle.ask().admit().is_ok());
+        assert!(idle.begin_request().admit().is_ok());
         let ask = || {
             let connection = all.open(address(1));
-            let asking = connection.ask();
-            (asking.admit().is_ok(), asking)
+            let active_request = connection.begin_request();
+            (active_request.admit().is_ok(), active_request)
         };
         let busy: Vec<_> = (0..MAX_ADMITTED).map(|_| ask()).collect();
         assert!(busy.iter().all(|(admitted, _)| *admitted));
@@ -238,9 +245,9 @@ mod tests {
     fn a_stranger_that_asks_in_time_is_admitted() {
         let all = Arc::new(Connections::default());
         let late = all.open(address(1));
-        all.shed();
+        all.close_oldest_unadmitted();
         assert!(!is_open(&late));
-        assert!(late.ask().admit().is_ok());
+        assert!(late.begin_request().admit().is_ok());
         assert!(is_open(&late));
     }
 

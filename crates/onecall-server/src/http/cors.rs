@@ -8,10 +8,10 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::answer::{Content, text};
+use super::response::{PlainBody, text};
 
-const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
-const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate");
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
+const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate");
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// The origin in the headers of a request.
@@ -20,27 +20,27 @@ pub(super) fn origin(headers: &HeaderMap) -> Option<HeaderValue> {
 }
 
 /// The response to a preflight request; `None` if the request is not one.
-pub(super) fn preflight<B>(request: &Request<B>) -> Option<Response<Content>> {
+pub(super) fn preflight<B>(request: &Request<B>) -> Option<Response<PlainBody>> {
     let headers = request.headers();
-    let asks = request.method() == Method::OPTIONS
+    let is_preflight = request.method() == Method::OPTIONS
         && headers.contains_key(ORIGIN)
         && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    if !asks {
+    if !is_preflight {
         return None;
     }
     let mut response = text(StatusCode::NO_CONTENT, "");
-    let answered = response.headers_mut();
-    answered.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-    answered.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    let response_headers = response.headers_mut();
+    response_headers.insert(ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
+    response_headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     if let Some(wanted) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        answered.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        response_headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
     Some(response)
 }
 
 /// Permits pages of `origin` to read a response.
-pub(super) fn permit(answer: &mut HeaderMap, origin: HeaderValue) {
+pub(super) fn allow_origin(answer: &mut HeaderMap, origin: HeaderValue) {
     answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     answer.insert(VARY, HeaderValue::from_static("Origin"));
 }

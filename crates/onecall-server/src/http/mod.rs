@@ -2,17 +2,17 @@
 //! sessions, progress and cancellations. The number of connections, the sizes of requests and the
 //! times they may take are bounded here, whatever clients do.
 
-mod answer;
-mod body;
+mod allowed_names;
 mod connections;
 mod cors;
-mod front;
-mod names;
+mod request_body;
+mod response;
+mod router;
 mod sessions;
+mod socket;
 mod streams;
 mod system;
 mod token;
-mod writing;
 
 use std::convert::Infallible;
 use std::io;
@@ -31,31 +31,32 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use connections::{Connection, Connections};
-use front::Front;
-use names::Names;
-pub use names::{AllowedHost, AllowedOrigin, InvalidName};
-pub use token::{InvalidToken, Token};
-use writing::{Socket, UNREAD_TIME};
+use allowed_names::AllowedNames;
+pub use allowed_names::{AllowedHostHeader, AllowedOrigin, InvalidName};
+use connections::{Connections, HttpConnection};
+use router::HttpRouter;
+pub(crate) use sessions::CLIENT_HAS_LEFT;
+use socket::{ClientSocket, WRITE_TIMEOUT};
+pub use token::{BearerToken, InvalidToken};
 
 /// Timeout for the head of the first request on a connection.
-const FIRST_HEAD_TIME: Duration = Duration::from_secs(2);
+const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Timeout for the head of each later request on the same connection.
-const HEAD_TIME: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Largest head of a request in bytes.
-const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// How many connections wait to be accepted. Beyond that, a connection attempt is dropped, and the
 /// client's system retries a second later.
 const BACKLOG: u32 = 4096;
 
 /// How many bytes of an answer the operating system buffers for a client that does not read.
-const SEND_BUFFER: usize = 256 * 1024;
+const SEND_BUFFER_BYTES: usize = 256 * 1024;
 
 /// How long a shutdown waits for answers to be sent.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The pause after a connection could not be accepted, usually because of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -65,10 +66,10 @@ pub struct HttpSettings {
     /// The address to listen on.
     pub address: SocketAddr,
     /// The token that every request must contain; `None` requires none.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// Accepted values of the `Host` header, in addition to `localhost`, the loopback addresses and
     /// the address that a request arrived at.
-    pub hosts: Vec<AllowedHost>,
+    pub hosts: Vec<AllowedHostHeader>,
     /// Accepted values of the `Origin` header, in addition to `http://localhost` and the loopback
     /// addresses at the server's own port.
     pub origins: Vec<AllowedOrigin>,
@@ -76,7 +77,7 @@ pub struct HttpSettings {
 
 /// Why HTTP cannot be served.
 #[derive(Debug, Error)]
-pub enum HttpFaceError {
+pub enum HttpServerError {
     /// Without a token, other machines could use the gateway.
     #[error(
         "{0} can be reached from other machines, from where anyone could run programs and call \
@@ -98,24 +99,24 @@ pub enum HttpFaceError {
 }
 
 /// A bound listener.
-pub struct HttpFace {
+pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    names: Names,
-    token: Option<Token>,
+    names: AllowedNames,
+    token: Option<BearerToken>,
 }
 
-impl HttpFace {
+impl HttpServer {
     /// Binds the address and starts to listen. Must be called inside a tokio runtime.
-    pub fn bind(settings: HttpSettings) -> Result<Self, HttpFaceError> {
+    pub fn bind(settings: HttpSettings) -> Result<Self, HttpServerError> {
         let HttpSettings { address, token, hosts, origins } = settings;
         if token.is_none() && !address.ip().is_loopback() {
-            return Err(HttpFaceError::NeedsToken(address));
+            return Err(HttpServerError::NeedsToken(address));
         }
-        let listen = |reason| HttpFaceError::Listen { address, reason };
+        let listen = |reason| HttpServerError::Listen { address, reason };
         let listener = listen_on(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        Ok(Self { listener, address, names: Names { hosts, origins }, token })
+        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, token })
     }
 
     /// The URL at which MCP is served.
@@ -125,24 +126,28 @@ impl HttpFace {
     }
 
     /// Serves until SIGINT or SIGTERM arrives; then stops every bridged server.
-    pub async fn serve(self, gateway: Arc<Gateway>) -> Result<(), HttpFaceError> {
+    pub async fn serve(self, gateway: Arc<Gateway>) -> Result<(), HttpServerError> {
         // This has to happen first: bridged servers learn about it when they start.
-        gateway.audience().expect_several();
+        gateway.clients().expect_several();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let front = Arc::new(Front::new(self.names, self.token, Arc::clone(&gateway)));
+        let router = Arc::new(HttpRouter::new(self.names, self.token, Arc::clone(&gateway)));
+        gateway.take_up_waiting_runs();
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         tokio::select! {
-            never = accept(&self.listener, &front, &stopped, &mut tasks) => match never {},
-            never = front.sessions().tend() => match never {},
+            never = accept(&self.listener, &router, &stopped, &mut tasks) => match never {},
+            never = router.sessions().maintain() => match never {},
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
         drop(self.listener);
-        front.stop();
+        // First of all: a request that ends now does not cancel its run.
+        gateway.stop_durable_runs();
+        router.stop();
         drop(stop);
-        let _ = timeout(FAREWELL, async { while tasks.join_next().await.is_some() {} }).await;
+        let _ =
+            timeout(SHUTDOWN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await;
         tasks.shutdown().await;
         gateway.shutdown().await;
         Ok(())
@@ -162,7 +167,7 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
 
 async fn accept(
     listener: &TcpListener,
-    front: &Arc<Front>,
+    router: &Arc<HttpRouter>,
     stopped: &watch::Receiver<()>,
     tasks: &mut JoinSet<()>,
 ) -> Infallible {
@@ -171,16 +176,16 @@ async fn accept(
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!("a connection could not be accepted: {error}");
-                connections.shed();
+                tracing::warn!("cannot accept a connection: {error}");
+                connections.close_oldest_unadmitted();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         let connection = connections.open(peer.ip());
-        let (front, stopped) = (Arc::clone(front), stopped.clone());
+        let (router, stopped) = (Arc::clone(router), stopped.clone());
         tasks.spawn(async move {
-            if let Err(error) = converse(stream, connection, front, stopped).await {
+            if let Err(error) = handle_connection(stream, connection, router, stopped).await {
                 tracing::debug!("a connection ended early: {error}");
             }
         });
@@ -190,28 +195,28 @@ async fn accept(
 }
 
 /// Serves all requests of one connection.
-async fn converse(
+async fn handle_connection(
     stream: TcpStream,
-    connection: Arc<Connection>,
-    front: Arc<Front>,
+    connection: Arc<HttpConnection>,
+    router: Arc<HttpRouter>,
     mut stopped: watch::Receiver<()>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let here = stream.local_addr()?;
+    let local_address = stream.local_addr()?;
     stream.set_nodelay(true)?;
-    system::limit_unacknowledged(&stream, UNREAD_TIME)?;
-    rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER)?;
-    let socket = TokioIo::new(Socket::new(stream, Arc::clone(front.unread())));
-    let asked = Arc::clone(&connection);
+    system::limit_unacknowledged(&stream, WRITE_TIMEOUT)?;
+    rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES)?;
+    let socket = TokioIo::new(ClientSocket::new(stream, Arc::clone(router.response_budget())));
+    let this_connection = Arc::clone(&connection);
     let answer = service_fn(move |request| {
-        let (front, asking) = (Arc::clone(&front), asked.ask());
-        async move { Ok::<_, Infallible>(front.answer(request, here, asking).await) }
+        let (router, active_request) = (Arc::clone(&router), this_connection.begin_request());
+        async move { Ok::<_, Infallible>(router.handle(request, local_address, active_request).await) }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(MAX_HEAD);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD_BYTES);
     let mut exchange = std::pin::pin!(http.serve_connection(socket, answer));
-    let too_late = async {
-        tokio::time::sleep(FIRST_HEAD_TIME).await;
-        if connection.has_asked() {
+    let first_request_timeout = async {
+        tokio::time::sleep(FIRST_HEAD_TIMEOUT).await;
+        if connection.has_received_request() {
             std::future::pending::<()>().await;
         }
     };
@@ -219,8 +224,8 @@ async fn converse(
         // A request that has arrived in time is read before the timeout is checked.
         biased;
         ended = exchange.as_mut() => return Ok(ended?),
-        () = too_late => return Err("no request arrived in time".into()),
-        () = connection.closed() => return Err("its place is needed for another one".into()),
+        () = first_request_timeout => return Err("no request arrived in time".into()),
+        () = connection.closed() => return Err("onecall closed it to make room for another connection".into()),
         // The channel carries no values; it closes when the other end is dropped.
         _ = stopped.changed() => {}
     }

@@ -21,95 +21,102 @@ use rmcp::transport::streamable_http_server::session::{
 use thiserror::Error;
 use tokio::time::timeout;
 
-use super::streams::{Followed, Held, Open, RETRY};
+use super::streams::{HttpSessionTable, RECONNECT_DELAY, StreamListener, TrackedStream};
 use crate::request_id;
 
 /// How often sessions are checked.
-const ROUND: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long a session may take to accept a message. A session whose client does not read blocks
 /// until then.
-const BUSY: Duration = Duration::from_secs(10);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a session may take to accept a message that this server sends on its own.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The reason in the notification by which this server cancels a request whose client has left.
+pub(crate) const CLIENT_HAS_LEFT: &str = "the client has left";
 
 /// All MCP sessions.
-pub(super) struct Sessions {
+pub(super) struct HttpSessions {
     local: LocalSessionManager,
-    open: Arc<Open>,
+    table: Arc<HttpSessionTable>,
 }
 
 /// Why a session did not accept a request.
 #[derive(Debug, Error)]
-pub(super) enum SessionsError {
+pub(super) enum HttpSessionError {
     #[error("there are too many sessions, and all of them are in use")]
     Full,
     #[error("the session is busy")]
     Busy,
-    #[error("only a request has an answer to wait for")]
+    #[error("this message is not a request, so there is no answer to wait for")]
     NoRequest,
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
 }
 
-impl Sessions {
+impl HttpSessions {
     pub fn new() -> Self {
         let mut config = SessionConfig::default();
-        config.sse_retry = Some(RETRY);
+        config.sse_retry = Some(RECONNECT_DELAY);
         // Idle sessions are found by this module: a client with an open stream is not idle.
         config.keep_alive = None;
         let mut local = LocalSessionManager::default();
         local.session_config = config;
-        Self { local, open: Arc::default() }
+        Self { local, table: Arc::default() }
     }
 
     /// Periodically cancels requests whose clients have disconnected, and closes idle sessions.
-    pub async fn tend(&self) -> Infallible {
-        let mut ending = FuturesUnordered::new();
+    pub async fn maintain(&self) -> Infallible {
+        let mut cancellations = FuturesUnordered::new();
         loop {
             tokio::select! {
-                () = tokio::time::sleep(ROUND) => {}
-                () = self.open.client_left() => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+                () = self.table.client_disconnected() => {}
                 // Cancellations run concurrently, so a slow session does not delay the others.
-                Some(()) = ending.next() => continue,
+                Some(()) = cancellations.next() => continue,
             }
-            ending.extend(self.open.forsaken().into_iter().map(|it| self.give_up(it)));
-            for id in self.open.idle() {
+            cancellations.extend(
+                self.table.take_abandoned().into_iter().map(|it| self.cancel_abandoned(it)),
+            );
+            for id in self.table.idle() {
                 // The session is removed from the list in any case.
                 let _ = self.close_session(&id).await;
             }
         }
     }
 
-    async fn give_up(&self, (id, request): (SessionId, RequestId)) {
+    async fn cancel_abandoned(&self, (id, request): (SessionId, RequestId)) {
         match self.cancel(&id, request.clone()).await {
-            Ok(()) => self.open.forget(&id, &request),
-            Err(_) => self.open.put_back(&id, &request),
+            Ok(()) => self.table.forget(&id, &request),
+            Err(_) => self.table.put_back(&id, &request),
         }
     }
 
-    async fn cancel(&self, id: &SessionId, request: RequestId) -> Result<(), SessionsError> {
-        let reason = "the client has left".to_owned();
+    async fn cancel(&self, id: &SessionId, request: RequestId) -> Result<(), HttpSessionError> {
+        let reason = CLIENT_HAS_LEFT.to_owned();
         let cancelled = CancelledNotificationParam::new(Some(request), Some(reason));
         let cancelled =
             ClientNotification::CancelledNotification(CancelledNotification::new(cancelled));
         let message = ClientJsonRpcMessage::notification(cancelled);
-        let accepted = timeout(PATIENCE, self.accept_message(id, message)).await;
-        accepted.unwrap_or(Err(SessionsError::Busy))
+        let accepted = timeout(CANCEL_TIMEOUT, self.accept_message(id, message)).await;
+        accepted.unwrap_or(Err(HttpSessionError::Busy))
     }
 }
 
-impl SessionManager for Sessions {
-    type Error = SessionsError;
+impl SessionManager for HttpSessions {
+    type Error = HttpSessionError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError> {
-        if let Some(longest_unused) = self.open.crowded_out().map_err(|_| SessionsError::Full)? {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), HttpSessionError> {
+        if let Some(longest_unused) =
+            self.table.session_to_evict().map_err(|_| HttpSessionError::Full)?
+        {
             self.close_session(&longest_unused).await?;
         }
         let (id, transport) = self.local.create_session().await?;
-        self.open.begin(&id);
+        self.table.begin(&id);
         Ok((id, transport))
     }
 
@@ -117,22 +124,22 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, SessionsError> {
+    ) -> Result<ServerJsonRpcMessage, HttpSessionError> {
         Ok(self.local.initialize_session(id, message).await?)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionsError> {
-        self.open.touch(id);
+    async fn has_session(&self, id: &SessionId) -> Result<bool, HttpSessionError> {
+        self.table.touch(id);
         Ok(self.local.has_session(id).await?)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), HttpSessionError> {
         // Otherwise rmcp would give programs some seconds to end by themselves.
-        for request in self.open.end(id) {
+        for request in self.table.end(id) {
             let _ = self.cancel(id, request).await;
         }
         // A session that is too busy to answer ends when it finds its channel closed.
-        timeout(PATIENCE, self.local.close_session(id)).await.unwrap_or(Ok(()))?;
+        timeout(CANCEL_TIMEOUT, self.local.close_session(id)).await.unwrap_or(Ok(()))?;
         Ok(())
     }
 
@@ -140,20 +147,21 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError>
+    {
         let request = match &message {
             ClientJsonRpcMessage::Request(request) => request.id.clone(),
-            _ => return Err(SessionsError::NoRequest),
+            _ => return Err(HttpSessionError::NoRequest),
         };
         // Registered before the request is sent, because the client may disconnect at any moment.
-        let Some(mut held) = Held::asking(&self.open, id, &request) else {
+        let Some(mut listener) = StreamListener::for_request(&self.table, id, &request) else {
             let refusal = ServerSseMessage::from_message(request_id::in_use(request));
             return Ok(stream::iter([refusal]).left_stream());
         };
         match self.local.create_stream(id, message).await {
-            Ok(stream) => Ok(Followed::new(held, stream).right_stream()),
+            Ok(stream) => Ok(TrackedStream::new(listener, stream).right_stream()),
             Err(error) => {
-                held.answered();
+                listener.mark_answered();
                 Err(error.into())
             }
         }
@@ -163,27 +171,33 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), SessionsError> {
-        match timeout(BUSY, self.local.accept_message(id, message)).await {
+    ) -> Result<(), HttpSessionError> {
+        match timeout(MESSAGE_TIMEOUT, self.local.accept_message(id, message)).await {
             Ok(accepted) => Ok(accepted?),
-            Err(_) => Err(SessionsError::Busy),
+            Err(_) => Err(HttpSessionError::Busy),
         }
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let held = Held::listening(&self.open, id, None);
-        Ok(Followed::new(held, self.local.create_standalone_stream(id).await?))
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError>
+    {
+        let listener = StreamListener::for_get(&self.table, id, None);
+        Ok(TrackedStream::new(listener, self.local.create_standalone_stream(id).await?))
     }
 
     async fn resume(
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let held = Held::listening(&self.open, id, self.open.request(id, &last_event_id));
-        Ok(Followed::new(held, self.local.resume(id, last_event_id).await?))
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError>
+    {
+        let listener = StreamListener::for_get(
+            &self.table,
+            id,
+            self.table.request_of_event(id, &last_event_id),
+        );
+        Ok(TrackedStream::new(listener, self.local.resume(id, last_event_id).await?))
     }
 }

@@ -16,67 +16,67 @@ use tokio::sync::Notify;
 const MAX_SESSIONS: usize = 1_000;
 
 /// A session that is unused for this long is closed; its client will open another.
-const IDLE: Duration = Duration::from_secs(30 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The reconnection time that clients are given for event streams.
-pub(super) const RETRY: Duration = Duration::from_secs(1);
+pub(super) const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
 /// How long a request runs on after its client lost the connection, if the client can resume the
 /// stream. A lost connection is not a cancellation, but a program whose answer is not fetched is
 /// ended.
-const GRACE: Duration = Duration::from_secs(2);
+const RESUME_GRACE: Duration = Duration::from_secs(2);
 
 /// The number of sessions is at its limit, and all are in use.
-pub(super) struct Full;
+pub(super) struct TooManySessions;
 
 /// All MCP sessions.
 #[derive(Default)]
-pub(super) struct Open {
-    sessions: Mutex<HashMap<SessionId, Session>>,
+pub(super) struct HttpSessionTable {
+    sessions: Mutex<HashMap<SessionId, HttpSession>>,
     /// Notified when a connection was closed before its answer was sent.
-    left: Notify,
+    disconnected: Notify,
 }
 
-struct Session {
+struct HttpSession {
     last_used: Instant,
     streams: usize,
-    next_holder: u64,
+    next_listener: u64,
     /// Whether the client has opened a stream with GET. A client that never does cannot resume a
     /// stream.
     can_resume: bool,
-    running: Vec<Running>,
+    running: Vec<RunningRequest>,
 }
 
 /// A request that has not been answered yet.
-struct Running {
+struct RunningRequest {
     request: RequestId,
     /// The stream part of its event ids, by which a client resumes the stream.
     stream: Option<String>,
     /// The connection that waits for the answer.
-    holder: u64,
-    left: Option<Instant>,
+    listener: u64,
+    disconnected_at: Option<Instant>,
 }
 
-impl Session {
+impl HttpSession {
     fn is_in_use(&self) -> bool {
         self.streams > 0 || !self.running.is_empty()
     }
 
-    fn find(&mut self, request: &RequestId) -> Option<&mut Running> {
+    fn find(&mut self, request: &RequestId) -> Option<&mut RunningRequest> {
         self.running.iter_mut().find(|running| running.request == *request)
     }
 }
 
-impl Open {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+impl HttpSessionTable {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, HttpSession>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn begin(&self, id: &SessionId) {
-        let session = Session {
+        let session = HttpSession {
             last_used: Instant::now(),
             streams: 0,
-            next_holder: 0,
+            next_listener: 0,
             can_resume: false,
             running: Vec::new(),
         };
@@ -97,36 +97,37 @@ impl Open {
     }
 
     /// The session that has to be closed before another one can be opened, if there is no room.
-    pub fn crowded_out(&self) -> Result<Option<SessionId>, Full> {
+    pub fn session_to_evict(&self) -> Result<Option<SessionId>, TooManySessions> {
         let sessions = self.lock();
         if sessions.len() < MAX_SESSIONS {
             return Ok(None);
         }
         let unused = sessions.iter().filter(|(_, session)| !session.is_in_use());
         let longest = unused.min_by_key(|(_, session)| session.last_used);
-        longest.map(|(id, _)| Some(Arc::clone(id))).ok_or(Full)
+        longest.map(|(id, _)| Some(Arc::clone(id))).ok_or(TooManySessions)
     }
 
     pub fn idle(&self) -> Vec<SessionId> {
-        let is_idle =
-            |session: &Session| !session.is_in_use() && session.last_used.elapsed() >= IDLE;
+        let is_idle = |session: &HttpSession| {
+            !session.is_in_use() && session.last_used.elapsed() >= IDLE_TIMEOUT
+        };
         let sessions = self.lock();
         sessions.iter().filter(|(_, it)| is_idle(it)).map(|(id, _)| Arc::clone(id)).collect()
     }
 
     /// Completes when a connection was closed before its answer was sent.
-    pub async fn client_left(&self) {
-        self.left.notified().await;
+    pub async fn client_disconnected(&self) {
+        self.disconnected.notified().await;
     }
 
     /// Takes the requests whose clients have disconnected for too long.
-    pub fn forsaken(&self) -> Vec<(SessionId, RequestId)> {
+    pub fn take_abandoned(&self) -> Vec<(SessionId, RequestId)> {
         let mut found = Vec::new();
         for (id, session) in self.lock().iter_mut() {
-            let grace = if session.can_resume { GRACE } else { Duration::ZERO };
+            let grace = if session.can_resume { RESUME_GRACE } else { Duration::ZERO };
             for running in &mut session.running {
-                if running.left.is_some_and(|left| left.elapsed() >= grace) {
-                    running.left = None;
+                if running.disconnected_at.is_some_and(|since| since.elapsed() >= grace) {
+                    running.disconnected_at = None;
                     found.push((Arc::clone(id), running.request.clone()));
                 }
             }
@@ -138,7 +139,7 @@ impl Open {
     pub fn put_back(&self, id: &SessionId, request: &RequestId) {
         let mut sessions = self.lock();
         if let Some(running) = sessions.get_mut(id).and_then(|session| session.find(request)) {
-            running.left.get_or_insert_with(Instant::now);
+            running.disconnected_at.get_or_insert_with(Instant::now);
         }
     }
 
@@ -149,7 +150,7 @@ impl Open {
     }
 
     /// The request whose answer belongs to the stream of this event.
-    pub fn request(&self, id: &SessionId, event_id: &str) -> Option<RequestId> {
+    pub fn request_of_event(&self, id: &SessionId, event_id: &str) -> Option<RequestId> {
         let stream = stream_of(event_id)?;
         let sessions = self.lock();
         let mut running = sessions.get(id)?.running.iter();
@@ -164,109 +165,121 @@ fn stream_of(event_id: &str) -> Option<&str> {
 }
 
 /// A connection that waits for the events of a session.
-pub(super) struct Held {
-    open: Arc<Open>,
+pub(super) struct StreamListener {
+    table: Arc<HttpSessionTable>,
     session: SessionId,
     request: Option<RequestId>,
     number: u64,
 }
 
-impl Held {
+impl StreamListener {
     /// Registers a connection that waits for the answer to a new request; `None` if an unanswered
     /// request of the session has the same id.
-    pub fn asking(open: &Arc<Open>, id: &SessionId, request: &RequestId) -> Option<Self> {
-        let mut sessions = open.lock();
+    pub fn for_request(
+        table: &Arc<HttpSessionTable>,
+        id: &SessionId,
+        request: &RequestId,
+    ) -> Option<Self> {
+        let mut sessions = table.lock();
         let mut number = 0;
         if let Some(session) = sessions.get_mut(id) {
             if session.find(request).is_some() {
                 return None;
             }
-            number = session.hold();
-            let running =
-                Running { request: request.clone(), stream: None, holder: number, left: None };
+            number = session.add_listener();
+            let running = RunningRequest {
+                request: request.clone(),
+                stream: None,
+                listener: number,
+                disconnected_at: None,
+            };
             session.running.push(running);
         }
         let (session, request) = (Arc::clone(id), Some(request.clone()));
-        Some(Self { open: Arc::clone(open), session, request, number })
+        Some(Self { table: Arc::clone(table), session, request, number })
     }
 
     /// Registers a GET connection: it waits for messages that belong to no request, or resumes the
     /// answer to a request that another connection has waited for.
-    pub fn listening(open: &Arc<Open>, id: &SessionId, request: Option<RequestId>) -> Self {
+    pub fn for_get(
+        table: &Arc<HttpSessionTable>,
+        id: &SessionId,
+        request: Option<RequestId>,
+    ) -> Self {
         let mut number = 0;
-        if let Some(session) = open.lock().get_mut(id) {
+        if let Some(session) = table.lock().get_mut(id) {
             session.can_resume = true;
-            number = session.hold();
+            number = session.add_listener();
             if let Some(running) = request.as_ref().and_then(|request| session.find(request)) {
-                running.holder = number;
-                running.left = None;
+                running.listener = number;
+                running.disconnected_at = None;
             }
         }
-        Self { open: Arc::clone(open), session: Arc::clone(id), request, number }
+        Self { table: Arc::clone(table), session: Arc::clone(id), request, number }
     }
 
-    fn saw(&mut self, event: &ServerSseMessage) {
+    fn observe(&mut self, event: &ServerSseMessage) {
         let is_answer = event.message.as_deref().is_some_and(|message| {
             matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
         });
         if is_answer {
-            return self.answered();
+            return self.mark_answered();
         }
         let stream = event.event_id.as_deref().and_then(stream_of);
         let (Some(stream), Some(request)) = (stream, &self.request) else { return };
-        let mut sessions = self.open.lock();
+        let mut sessions = self.table.lock();
         let session = sessions.get_mut(&self.session);
         if let Some(running) = session.and_then(|session| session.find(request)) {
             running.stream.get_or_insert_with(|| stream.to_owned());
         }
     }
 
-    pub fn answered(&mut self) {
+    pub fn mark_answered(&mut self) {
         if let Some(request) = self.request.take() {
-            self.open.forget(&self.session, &request);
+            self.table.forget(&self.session, &request);
         }
     }
 }
 
-impl Session {
+impl HttpSession {
     /// Registers another connection that waits for this session's events, and returns its number.
-    fn hold(&mut self) -> u64 {
+    fn add_listener(&mut self) -> u64 {
         self.streams += 1;
-        self.next_holder += 1;
-        self.next_holder
+        self.next_listener += 1;
+        self.next_listener
     }
 }
 
-impl Drop for Held {
+impl Drop for StreamListener {
     fn drop(&mut self) {
-        let mut sessions = self.open.lock();
+        let mut sessions = self.table.lock();
         let Some(session) = sessions.get_mut(&self.session) else { return };
         session.streams = session.streams.saturating_sub(1);
         session.last_used = Instant::now();
         let running = self.request.as_ref().and_then(|request| session.find(request));
-        if let Some(running) = running.filter(|running| running.holder == self.number) {
-            running.left = Some(Instant::now());
-            self.open.left.notify_one();
+        if let Some(running) = running.filter(|running| running.listener == self.number) {
+            running.disconnected_at = Some(Instant::now());
+            self.table.disconnected.notify_one();
         }
     }
 }
 
 /// The events of a session, on their way to a client.
-pub(super) struct Followed {
-    held: Held,
+pub(super) struct TrackedStream {
+    listener: StreamListener,
     stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
 }
 
-impl Followed {
+impl TrackedStream {
     pub fn new(
-        held: Held,
+        listener: StreamListener,
         stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
     ) -> Self {
-        Self { held, stream: Box::pin(stream) }
+        Self { listener, stream: Box::pin(stream) }
     }
 }
 
-impl Stream for Followed {
+impl Stream for TrackedStream {
     type Item = ServerSseMessage;
 
     fn poll_next(
@@ -275,8 +288,8 @@ impl Stream for Followed {
     ) -> Poll<Option<ServerSseMessage>> {
         let next = self.stream.as_mut().poll_next(context);
         match &next {
-            Poll::Ready(Some(event)) => self.held.saw(event),
-            Poll::Ready(None) => self.held.answered(),
+            Poll::Ready(Some(event)) => self.listener.observe(event),
+            Poll::Ready(None) => self.listener.mark_answered(),
             Poll::Pending => {}
         }
         next

@@ -28,7 +28,7 @@ const PLACEHOLDERS: [&str; 7] = [
 
 /// A token, of which only the digest is kept.
 #[derive(Clone)]
-pub struct Token([u8; 32]);
+pub struct BearerToken([u8; 32]);
 
 /// Why a text is not accepted as a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -60,7 +60,7 @@ pub enum InvalidToken {
 
 const ADVICE: &str = "`openssl rand -hex 32` prints a good one";
 
-impl Token {
+impl BearerToken {
     /// Accepts a text as a token if it can be sent in a header and is hard to guess.
     ///
     /// # Errors
@@ -84,22 +84,22 @@ impl Token {
     }
 
     /// Whether the headers contain this token exactly once.
-    pub(super) fn is_shown_in(&self, headers: &HeaderMap) -> bool {
+    pub(super) fn is_sent_in(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
             return false;
         };
-        let (scheme, shown) = match value.as_bytes().split_at_checked(7) {
-            Some((scheme, shown)) => (scheme, shown),
+        let (scheme, sent) = match value.as_bytes().split_at_checked(7) {
+            Some((scheme, sent)) => (scheme, sent),
             None => return false,
         };
-        scheme.eq_ignore_ascii_case(b"bearer ") && self.is(shown.trim_ascii())
+        scheme.eq_ignore_ascii_case(b"bearer ") && self.matches(sent.trim_ascii())
     }
 
     /// Compares in constant time: digests have the same length, and every byte is compared.
-    fn is(&self, shown: &[u8]) -> bool {
-        let shown = Digest::of(shown).into_bytes();
-        let difference = self.0.iter().zip(shown).fold(0, |sum, (one, other)| sum | (one ^ other));
+    fn matches(&self, sent: &[u8]) -> bool {
+        let sent = Digest::of(sent).into_bytes();
+        let difference = self.0.iter().zip(sent).fold(0, |sum, (one, other)| sum | (one ^ other));
         std::hint::black_box(difference) == 0
     }
 }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn only_one_header_with_the_whole_token_is_good() {
-        let token = Token::new("s3cret-token-of-mine").unwrap();
+        let token = BearerToken::new("s3cret-token-of-mine").unwrap();
         let rows: [(&[&str], bool); 9] = [
             (&["Bearer s3cret-token-of-mine"], true),
             (&["bearer  s3cret-token-of-mine"], true),
@@ -129,13 +129,13 @@ mod tests {
             for value in values {
                 headers.append(AUTHORIZATION, HeaderValue::from_static(value));
             }
-            assert_eq!(token.is_shown_in(&headers), expected, "{values:?}");
+            assert_eq!(token.is_sent_in(&headers), expected, "{values:?}");
         }
     }
 
     #[test]
     fn a_token_fits_into_a_header_and_cannot_be_guessed() {
-        let refusal = |text: &str| Token::new(text).err();
+        let refusal = |text: &str| BearerToken::new(text).err();
         for text in [
             "",
             "   ",

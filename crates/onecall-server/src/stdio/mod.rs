@@ -13,8 +13,8 @@ use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::handler::Handler;
-use crate::unread::Unread;
-use transport::Bounded;
+use crate::response_budget::ResponseBudget;
+use transport::BoundedTransport;
 
 /// The longest request in bytes: the largest program that a worker accepts, in JSON escapes. A
 /// longer line is dropped and logged.
@@ -37,11 +37,15 @@ pub enum ServeError {
 /// Serves until the client closes stdin, or SIGINT or SIGTERM arrives; then stops every bridged
 /// server.
 pub async fn serve_stdio(gateway: Arc<Gateway>) -> Result<(), ServeError> {
-    gateway.audience().expect_one();
+    gateway.clients().expect_one();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    gateway.take_up_waiting_runs();
     let served = tokio::select! {
-        served = serve(Arc::clone(&gateway)) => served,
+        served = serve(Arc::clone(&gateway)) => {
+            gateway.all_clients_have_left();
+            served
+        }
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
     };
@@ -52,9 +56,9 @@ pub async fn serve_stdio(gateway: Arc<Gateway>) -> Result<(), ServeError> {
 async fn serve(gateway: Arc<Gateway>) -> Result<(), ServeError> {
     let (reader, writer) = stdio_pipes();
     let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MAX_REQUEST);
-    let unread = Unread::new();
-    let transport = Bounded::new(transport, Arc::clone(&unread));
-    match Handler::for_only_client(gateway, unread).serve(transport).await {
+    let budget = ResponseBudget::new();
+    let transport = BoundedTransport::new(transport, Arc::clone(&budget));
+    match Handler::for_only_client(gateway, budget).serve(transport).await {
         Ok(service) => {
             service.waiting().await?;
             Ok(())

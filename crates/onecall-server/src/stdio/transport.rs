@@ -11,39 +11,41 @@ use rmcp::model::{ClientJsonRpcMessage, ClientNotification, RequestId, ServerJso
 use rmcp::transport::Transport;
 
 use crate::request_id;
-use crate::unread::Unread;
+use crate::response_budget::ResponseBudget;
 
 /// A transport to one client. While answers wait for room, no further message is read.
-pub(super) struct Bounded<T> {
+pub(super) struct BoundedTransport<T> {
     inner: T,
-    unread: Arc<Unread>,
+    budget: Arc<ResponseBudget>,
     /// The requests that have not been answered yet.
-    open: HashSet<RequestId>,
+    unanswered: HashSet<RequestId>,
     /// An error response that is being sent.
     refusal: Option<BoxFuture<'static, io::Result<()>>>,
 }
 
-impl<T: Transport<RoleServer, Error = io::Error>> Bounded<T> {
-    pub fn new(inner: T, unread: Arc<Unread>) -> Self {
-        Self { inner, unread, open: HashSet::new(), refusal: None }
+impl<T: Transport<RoleServer, Error = io::Error>> BoundedTransport<T> {
+    pub fn new(inner: T, budget: Arc<ResponseBudget>) -> Self {
+        Self { inner, budget, unanswered: HashSet::new(), refusal: None }
     }
 
-    fn charge_and_send(
+    fn reserve_and_send(
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> BoxFuture<'static, io::Result<()>> {
-        let charge = Arc::clone(&self.unread).charge(length(&message));
+        let reservation = Arc::clone(&self.budget).reserve(length(&message));
         let send = self.inner.send(message);
         Box::pin(async move {
-            let _charge = charge.await;
+            let _reservation = reservation.await;
             send.await
         })
     }
 
     /// Checks a message; the error is a request id that is already in use.
-    fn accepts(&mut self, message: &ClientJsonRpcMessage) -> Result<(), RequestId> {
+    fn check(&mut self, message: &ClientJsonRpcMessage) -> Result<(), RequestId> {
         match message {
-            ClientJsonRpcMessage::Request(request) if !self.open.insert(request.id.clone()) => {
+            ClientJsonRpcMessage::Request(request)
+                if !self.unanswered.insert(request.id.clone()) =>
+            {
                 return Err(request.id.clone());
             }
             ClientJsonRpcMessage::Notification(notification) => {
@@ -51,7 +53,7 @@ impl<T: Transport<RoleServer, Error = io::Error>> Bounded<T> {
                     && let Some(id) = &it.params.request_id
                 {
                     // A cancelled request is not answered.
-                    self.open.remove(id);
+                    self.unanswered.remove(id);
                 }
             }
             _ => {}
@@ -60,7 +62,7 @@ impl<T: Transport<RoleServer, Error = io::Error>> Bounded<T> {
     }
 }
 
-impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Bounded<T> {
+impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for BoundedTransport<T> {
     type Error = io::Error;
 
     fn send(
@@ -73,9 +75,9 @@ impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Boun
             _ => None,
         };
         if let Some(id) = answered {
-            self.open.remove(id);
+            self.unanswered.remove(id);
         }
-        self.charge_and_send(message)
+        self.reserve_and_send(message)
     }
 
     // rmcp may drop the future at any time and call again, so unfinished work is kept in `self`.
@@ -86,12 +88,12 @@ impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Boun
                 let _ = refusal.await;
                 self.refusal = None;
             }
-            self.unread.settled().await;
+            self.budget.wait_until_free().await;
             let message = self.inner.receive().await?;
-            match self.accepts(&message) {
+            match self.check(&message) {
                 Ok(()) => return Some(message),
                 Err(id) => {
-                    self.refusal = Some(self.charge_and_send(request_id::in_use(id)));
+                    self.refusal = Some(self.reserve_and_send(request_id::in_use(id)));
                 }
             }
         }

@@ -3,24 +3,24 @@
 use std::time::Duration;
 
 use onecall_core::storage::{
-    AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoreError, StoredAnswer, Version,
+    AnswerKey, AnswerSize, AnswerStore, MAX_ANSWER_BYTES, StoreError, StoreVersion, StoredAnswer,
 };
 use onecall_core::{Timestamp, ToolValue};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::connection::Link;
-use super::{SqliteStore, count, whole};
+use super::connection::FileConnection;
+use super::{SqliteStore, to_i64, to_u64};
 
 /// How many answers are removed in one statement.
 const BATCH: i64 = 256;
 
-impl Answers for SqliteStore {
+impl AnswerStore for SqliteStore {
     fn answer(&self, key: &AnswerKey, now: Timestamp) -> Result<Option<StoredAnswer>, StoreError> {
         let found = self.read(|connection| find(connection, key, now))?;
         match found {
-            Entry::None => Ok(None),
-            Entry::Answer(answer) => Ok(Some(answer)),
-            Entry::Spoilt => {
+            AnswerRow::None => Ok(None),
+            AnswerRow::Answer(answer) => Ok(Some(answer)),
+            AnswerRow::Malformed => {
                 self.write(|transaction| {
                     transaction.execute("DELETE FROM answers WHERE key = ?1", params![key])
                 })?;
@@ -29,14 +29,18 @@ impl Answers for SqliteStore {
         }
     }
 
-    fn version(&self) -> Result<Version, StoreError> {
-        self.with(&self.watching, version)
+    fn version(&self) -> Result<StoreVersion, StoreError> {
+        self.with(&self.watching_connection, version)
     }
 
-    fn is_still(&self, before: Version) -> bool {
-        let Ok(link) = self.watching.try_lock() else { return false };
-        let link = link.as_ref().filter(|link| link.is_at(&self.path));
-        link.is_some_and(|link| version(link).is_ok_and(|now| now == before))
+    fn is_unchanged_since(&self, before: StoreVersion) -> bool {
+        let Ok(file_connection) = self.watching_connection.connection.try_lock() else {
+            return false;
+        };
+        let file_connection =
+            file_connection.as_ref().filter(|file_connection| file_connection.is_at(&self.path));
+        file_connection
+            .is_some_and(|file_connection| version(file_connection).is_ok_and(|now| now == before))
     }
 
     fn put_answer(
@@ -46,7 +50,7 @@ impl Answers for SqliteStore {
         tool: &str,
         answer: &StoredAnswer,
     ) -> Result<(), StoreError> {
-        let (kind, text) = answer.value.written();
+        let (kind, text) = answer.value.encode();
         let bytes = text.len() + server.len() + tool.len() + key.len();
         if bytes > MAX_ANSWER_BYTES {
             let (what, limit) = ("an answer", MAX_ANSWER_BYTES);
@@ -77,7 +81,7 @@ impl Answers for SqliteStore {
         self.write(|transaction| {
             transaction.execute(
                 "UPDATE answers SET hits = hits + ?2 WHERE key = ?1",
-                params![key, whole(hits)],
+                params![key, to_i64(hits)],
             )?;
             Ok(())
         })
@@ -105,7 +109,7 @@ impl Answers for SqliteStore {
         self.write(|transaction| {
             let expired = "DELETE FROM answers WHERE expires_ms <= ?1";
             let mut evicted = transaction.execute(expired, params![now.0])?;
-            while bytes(transaction)? > max_bytes {
+            while total_bytes(transaction)? > max_bytes {
                 let removed = transaction.execute(
                     "DELETE FROM answers WHERE key IN
                        (SELECT key FROM answers ORDER BY stored_ms LIMIT ?1)",
@@ -130,9 +134,9 @@ impl Answers for SqliteStore {
                 Ok(AnswerSize {
                     server: row.get(0)?,
                     tool: row.get(1)?,
-                    entries: count(row.get(2)?),
-                    bytes: count(row.get(3)?),
-                    hits: count(row.get(4)?),
+                    entries: to_u64(row.get(2)?),
+                    bytes: to_u64(row.get(3)?),
+                    hits: to_u64(row.get(4)?),
                 })
             })?;
             rows.collect()
@@ -140,61 +144,62 @@ impl Answers for SqliteStore {
     }
 }
 
-fn version(link: &Link) -> rusqlite::Result<Version> {
-    link.connection.busy_timeout(Duration::ZERO)?;
-    let mut statement = link.connection.prepare_cached("PRAGMA data_version")?;
+fn version(file_connection: &FileConnection) -> rusqlite::Result<StoreVersion> {
+    file_connection.connection.busy_timeout(Duration::ZERO)?;
+    let mut statement = file_connection.connection.prepare_cached("PRAGMA data_version")?;
     let count = statement.query_row([], |row| row.get(0))?;
-    Ok(Version { observer: link.number, count })
+    Ok(StoreVersion { connection: file_connection.number, count })
 }
 
 /// The result of looking a key up.
-enum Entry {
+enum AnswerRow {
     None,
     Answer(StoredAnswer),
     /// The row is malformed.
-    Spoilt,
+    Malformed,
 }
 
-fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::Result<Entry> {
+fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::Result<AnswerRow> {
     // A value that is too long is not read; NULL makes the row malformed.
     let mut statement = connection.prepare_cached(
         "SELECT kind, iif(length(CAST(value AS BLOB)) <= ?2, value, NULL), stored_ms, expires_ms
          FROM answers WHERE key = ?1",
     )?;
     let longest = i64::try_from(MAX_ANSWER_BYTES).unwrap_or(i64::MAX);
-    let found = statement.query_row(params![key, longest], |row| Ok(read(row, now))).optional()?;
-    Ok(found.unwrap_or(Entry::None))
+    let found =
+        statement.query_row(params![key, longest], |row| Ok(parse_row(row, now))).optional()?;
+    Ok(found.unwrap_or(AnswerRow::None))
 }
 
 /// Parses and checks a row.
-fn read(row: &Row<'_>, now: Timestamp) -> Entry {
+fn parse_row(row: &Row<'_>, now: Timestamp) -> AnswerRow {
     let moments = || Ok::<_, rusqlite::Error>((Timestamp(row.get(2)?), Timestamp(row.get(3)?)));
     let (Ok(kind), Ok(text), Ok((stored_at, expires_at))) =
         (row.get::<_, String>(0), row.get::<_, String>(1), moments())
     else {
-        return Entry::Spoilt;
+        return AnswerRow::Malformed;
     };
     // A row from the future is not used: the clock was set back.
     if stored_at > now || expires_at < stored_at {
-        return Entry::Spoilt;
+        return AnswerRow::Malformed;
     }
     if expires_at <= now {
-        return Entry::None;
+        return AnswerRow::None;
     }
-    match ToolValue::read(&kind, text) {
-        Some(value) => Entry::Answer(StoredAnswer { value, stored_at, expires_at }),
-        None => Entry::Spoilt,
+    match ToolValue::decode(&kind, text) {
+        Some(value) => AnswerRow::Answer(StoredAnswer { value, stored_at, expires_at }),
+        None => AnswerRow::Malformed,
     }
 }
 
-fn bytes(connection: &Connection) -> rusqlite::Result<u64> {
+fn total_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     let sum = "SELECT coalesce(sum(bytes), 0) FROM answers";
-    connection.query_row(sum, [], |row| row.get(0)).map(count)
+    connection.query_row(sum, [], |row| row.get(0)).map(to_u64)
 }
 
 /// How many of the oldest answers exceed the limit, at most one batch.
 fn oldest_to_remove(connection: &Connection, max_bytes: u64) -> rusqlite::Result<i64> {
-    let mut surplus = bytes(connection)?.saturating_sub(max_bytes);
+    let mut surplus = total_bytes(connection)?.saturating_sub(max_bytes);
     let mut statement =
         connection.prepare("SELECT bytes FROM answers ORDER BY stored_ms LIMIT ?1")?;
     let mut rows = statement.query(params![BATCH])?;
@@ -203,7 +208,7 @@ fn oldest_to_remove(connection: &Connection, max_bytes: u64) -> rusqlite::Result
         if surplus == 0 {
             break;
         }
-        surplus = surplus.saturating_sub(count(row.get(0)?));
+        surplus = surplus.saturating_sub(to_u64(row.get(0)?));
         oldest += 1;
     }
     Ok(oldest)

@@ -1,7 +1,7 @@
 //! Opens connections to the file of the store. The file and its directory must belong to the user
 //! and are accessible to the user only.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -13,14 +13,15 @@ use onecall_config::{check_own_file, check_own_folder};
 use onecall_core::storage::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::aside;
-use super::migrations::{self, Refused};
+use super::damaged_file;
+use super::durable_marker::DurableMarker;
+use super::migrations::{self, SchemaError};
 
 /// How long to wait for another process that is writing.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause between two attempts where SQLite itself does not wait.
-const PAUSE: Duration = Duration::from_millis(5);
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// The permissions of new files and directories: only the owner has access.
 const FILE_MODE: u32 = 0o600;
@@ -40,8 +41,18 @@ impl FileId {
     }
 }
 
+/// When the writes of a connection are on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Synchronous {
+    /// Some time after the commit: after a power failure the last writes may be lost, but the file
+    /// stays intact.
+    Normal,
+    /// When the commit returns.
+    Full,
+}
+
 /// A connection and the file that it has open.
-pub(super) struct Link {
+pub(super) struct FileConnection {
     pub(super) connection: Connection,
     pub(super) file: FileId,
     /// A number that is unique among the connections of this process.
@@ -49,28 +60,28 @@ pub(super) struct Link {
 }
 
 /// Why a connection could not be opened.
-pub(super) enum Trouble {
+pub(super) enum OpenError {
     /// The file is not a store, or is damaged.
     Damaged(FileId),
     /// A permanent error: a retry would fail too.
-    Lasting(StoreError),
+    Permanent(StoreError),
     /// A temporary error: a retry may succeed.
-    Passing(rusqlite::Error),
+    Temporary(rusqlite::Error),
 }
 
-impl Link {
+impl FileConnection {
     /// Opens the file, and creates it if it does not exist.
-    pub(super) fn open(path: &Path) -> Result<Self, Trouble> {
-        let unusable = |source| Trouble::Lasting(StoreError::unusable(path, source));
-        prepare(path).map_err(unusable)?;
+    pub(super) fn open(path: &Path, synchronous: Synchronous) -> Result<Self, OpenError> {
+        let unusable = |source| OpenError::Permanent(StoreError::unusable(path, source));
+        create_if_missing(path).map_err(unusable)?;
         let file = FileId::at(path).map_err(unusable)?;
-        let connection = ready(path).map_err(|refused| match refused {
-            Refused::Foreign => Trouble::Damaged(file),
-            Refused::Newer { found, known } => {
+        let connection = connect_with_retries(path, synchronous).map_err(|error| match error {
+            SchemaError::Foreign => OpenError::Damaged(file),
+            SchemaError::Newer { found, known } => {
                 let path = path.to_path_buf();
-                Trouble::Lasting(StoreError::Newer { path, found, known })
+                OpenError::Permanent(StoreError::Newer { path, found, known })
             }
-            Refused::Sqlite(source) => trouble(path, file, source),
+            SchemaError::Sqlite(source) => open_error(path, file, source),
         })?;
         keep_private(path).map_err(unusable)?;
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -85,26 +96,33 @@ impl Link {
 
 /// Opens and prepares a connection, with retries. While another process prepares the same file,
 /// SQLite rejects some operations at once, without its usual wait.
-fn ready(path: &Path) -> Result<Connection, Refused> {
+fn connect_with_retries(path: &Path, synchronous: Synchronous) -> Result<Connection, SchemaError> {
     let begun = Instant::now();
     loop {
-        match prepared(path) {
-            Err(Refused::Sqlite(error)) if is_busy(&error) && begun.elapsed() < BUSY => {
-                thread::sleep(PAUSE);
+        match connect_and_migrate(path, synchronous) {
+            Err(SchemaError::Sqlite(error))
+                if is_busy(&error) && begun.elapsed() < BUSY_TIMEOUT =>
+            {
+                thread::sleep(RETRY_PAUSE);
             }
             outcome => return outcome,
         }
     }
 }
 
-fn prepared(path: &Path) -> Result<Connection, Refused> {
+fn connect_and_migrate(path: &Path, synchronous: Synchronous) -> Result<Connection, SchemaError> {
     let connection = connect(path)?;
     // Nothing is written to a file before it is known to be a store.
     if migrations::version(&connection)? == 0 {
+        // An empty file on which runs depend was truncated. Another process may have prepared the
+        // file since its version was read, and then added a run, so the version is read again.
+        if DurableMarker::of(path).exists() && migrations::version(&connection)? == 0 {
+            return Err(SchemaError::Foreign);
+        }
         // Only a file without tables accepts this setting.
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
     }
-    settle(&connection)?;
+    configure_journal(&connection, synchronous)?;
     migrations::migrate(&connection)?;
     Ok(connection)
 }
@@ -120,33 +138,52 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
-fn trouble(path: &Path, file: FileId, source: rusqlite::Error) -> Trouble {
+fn open_error(path: &Path, file: FileId, source: rusqlite::Error) -> OpenError {
     use ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
     match source.sqlite_error_code() {
-        _ if is_damage(&source) => Trouble::Damaged(file),
+        _ if is_damage(&source) => OpenError::Damaged(file),
         Some(CannotOpen | PermissionDenied | ReadOnly) => {
-            Trouble::Lasting(StoreError::database(path, source))
+            OpenError::Permanent(StoreError::database(path, source))
         }
-        _ => Trouble::Passing(source),
+        _ => OpenError::Temporary(source),
     }
 }
 
 /// Creates the directory and the file with access for the owner only.
-fn prepare(path: &Path) -> io::Result<()> {
+fn create_if_missing(path: &Path) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(directory)?;
     }
     check_own(path)?;
     // An existing file is not opened here: closing it would release SQLite's locks on it.
     match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err(io::Error::other("it is no file")),
+        Ok(metadata) if !metadata.is_file() => Err(io::Error::other("it is not a file")),
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match create(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            created => created.map(drop),
-        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let marker = DurableMarker::of(path);
+            if marker.exists() {
+                return replace_lost(path, &marker);
+            }
+            create(path)
+        }
         Err(error) => Err(error),
     }
+}
+
+/// Creates a file in the place of one that the user has moved away although runs depended on it. The
+/// marker goes first, and the lock keeps it from going when another process has created the file
+/// and added a run.
+fn replace_lost(path: &Path, marker: &DurableMarker) -> io::Result<()> {
+    let _lock = damaged_file::lock(path)?;
+    if path.try_exists()? {
+        return Ok(());
+    }
+    tracing::warn!(
+        "the store '{}' is gone, with runs that had not ended; an empty store replaces it",
+        path.display()
+    );
+    marker.remove()?;
+    create(path)
 }
 
 /// Rejects a store that another user has created or can change. If the path is a link, SQLite keeps
@@ -156,8 +193,8 @@ pub(super) fn check_own(path: &Path) -> io::Result<()> {
     for path in [Some(path), real.as_deref()].into_iter().flatten() {
         path.parent().map_or(Ok(()), check_own_folder)?;
         check_own_file(path)?;
-        for companion in aside::ALL_COMPANIONS {
-            check_own_file(&aside::with_suffix(path, companion))?;
+        for suffix in damaged_file::ALL_SUFFIXES {
+            check_own_file(&damaged_file::with_suffix(path, suffix))?;
         }
     }
     Ok(())
@@ -170,22 +207,28 @@ fn keep_private(path: &Path) -> io::Result<()> {
     }
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+/// Creates the file, unless another process does so at this moment.
+fn create(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop),
+    }
 }
 
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
     Ok(connection)
 }
 
 /// Sets the journal mode and how writes are synchronised.
-fn settle(connection: &Connection) -> rusqlite::Result<()> {
+fn configure_journal(connection: &Connection, synchronous: Synchronous) -> rusqlite::Result<()> {
     // Where the file system does not support WAL, the older journal is used.
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-    // After a power failure the last writes may be lost, but the file stays intact.
-    connection.execute_batch("PRAGMA synchronous = NORMAL;")
+    connection.execute_batch(match synchronous {
+        Synchronous::Normal => "PRAGMA synchronous = NORMAL;",
+        Synchronous::Full => "PRAGMA synchronous = FULL;",
+    })
 }

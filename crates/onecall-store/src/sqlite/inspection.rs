@@ -6,7 +6,8 @@ use std::{fs, io};
 use onecall_core::storage::StoreError;
 
 use super::connection::{check_own, connect, is_damage};
-use super::migrations::{self, Refused};
+use super::durable_marker::DurableMarker;
+use super::migrations::{self, SchemaError};
 
 /// The state of a store's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,19 +37,26 @@ pub fn inspect(path: &Path) -> Result<Option<Inspection>, StoreError> {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-wal");
     let journal = size(&PathBuf::from(journal)).unwrap_or(0);
-    let look = || -> Result<_, Refused> {
+    let read_version = || -> Result<_, SchemaError> {
         let connection = connect(path)?;
         Ok((migrations::version(&connection)?, !connection.is_readonly("main")?))
     };
-    let foreign = || StoreError::Foreign { path: path.to_path_buf() };
-    let (version, is_writable) = look().map_err(|refused| match refused {
-        Refused::Foreign => foreign(),
-        Refused::Newer { found, known } => {
+    let marker = DurableMarker::of(path);
+    let foreign = || match marker.exists() {
+        true => StoreError::DamagedWithRuns { path: path.to_path_buf() },
+        false => StoreError::NotAStore { path: path.to_path_buf() },
+    };
+    let (version, is_writable) = read_version().map_err(|error| match error {
+        SchemaError::Foreign => foreign(),
+        SchemaError::Newer { found, known } => {
             StoreError::Newer { path: path.to_path_buf(), found, known }
         }
-        Refused::Sqlite(source) if is_damage(&source) => foreign(),
-        Refused::Sqlite(source) => StoreError::database(path, source),
+        SchemaError::Sqlite(source) if is_damage(&source) => foreign(),
+        SchemaError::Sqlite(source) => StoreError::database(path, source),
     })?;
+    if version == 0 && marker.exists() {
+        return Err(foreign());
+    }
     let newest = migrations::VERSION;
     Ok(Some(Inspection { version, newest, bytes: bytes + journal, is_writable }))
 }

@@ -4,11 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use onecall_core::Timestamp;
-use onecall_core::storage::{ListingKey, Listings, MAX_LISTING_BYTES, StoreError, StoredListing};
+use onecall_core::storage::{
+    ListingKey, MAX_LISTING_BYTES, StoreError, StoredListing, ToolListStore,
+};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::connection::{check_own, connect};
-use super::{SqliteStore, count, migrations};
+use super::{SqliteStore, migrations, to_u64};
 
 /// How many entries with one server name are kept, the latest ones: different configurations may
 /// have a server of the same name.
@@ -18,9 +20,9 @@ const PER_SERVER: i64 = 8;
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// How long [`read_listings`] waits for another process.
-const PATIENCE: Duration = Duration::from_millis(50);
+const BUSY_TIMEOUT: Duration = Duration::from_millis(50);
 
-impl Listings for SqliteStore {
+impl ToolListStore for SqliteStore {
     fn listing(
         &self,
         key: &ListingKey,
@@ -72,7 +74,7 @@ impl Listings for SqliteStore {
 /// Removes the oldest lists, but never `newest`, until the rest fits.
 fn make_room(transaction: &Transaction<'_>, newest: &ListingKey) -> rusqlite::Result<()> {
     let sum = "SELECT coalesce(sum(bytes), 0) FROM listings";
-    while transaction.query_row(sum, [], |row| row.get(0)).map(count)? > MAX_BYTES {
+    while transaction.query_row(sum, [], |row| row.get(0)).map(to_u64)? > MAX_BYTES {
         let removed = transaction.execute(
             "DELETE FROM listings WHERE key IN
                (SELECT key FROM listings WHERE key <> ?1 ORDER BY seen_ms LIMIT 1)",
@@ -113,7 +115,7 @@ pub fn read_listings(
     let read = || -> Option<Vec<_>> {
         check_own(path).ok()?;
         let connection = connect(path).ok()?;
-        connection.busy_timeout(PATIENCE).ok()?;
+        connection.busy_timeout(BUSY_TIMEOUT).ok()?;
         if migrations::version(&connection).ok()? != migrations::VERSION {
             return None;
         }

@@ -1,15 +1,25 @@
 //! The store in a SQLite file of the user, which several processes may share.
 //!
 //! The file is opened on first use. A file that is damaged or not a store is moved aside and
-//! replaced by an empty one; one that cannot be used at all is reported once, and then the store is
-//! disabled.
+//! replaced by an empty one, unless runs that have not ended depend on it; one that cannot be used at
+//! all is reported once, and then the store is disabled.
 
 mod answers;
-mod aside;
+mod approvals;
 mod connection;
+mod damaged_file;
+mod durable_marker;
+mod durable_runs;
+mod durable_writes;
 mod inspection;
+mod journal_batches;
+mod journal_events;
+mod journal_values;
+mod journals;
 mod listings;
 mod migrations;
+mod names;
+mod questions;
 mod runs;
 mod shapes;
 
@@ -17,38 +27,82 @@ pub use self::inspection::{Inspection, inspect};
 pub use self::listings::read_listings;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use onecall_core::storage::{Store, StoreError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use self::connection::{Link, Trouble};
+use self::connection::{FileConnection, OpenError, Synchronous};
+use self::durable_marker::DurableMarker;
+
+/// How many megabytes all journals may take together, unless the configuration says otherwise.
+pub const DEFAULT_JOURNAL_MB: u64 = 256;
 
 /// Creates a store for the file at `path`. The file is not opened yet.
 #[must_use]
 pub fn open(path: PathBuf) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::new(path))
+    Arc::new(SqliteStore::new(path, DEFAULT_JOURNAL_MB))
+}
+
+/// Creates a store for the file at `path` that is used for journals and approvals, too. All journals
+/// together take at most `journal_mb` megabytes. The file is not opened yet.
+#[must_use]
+pub fn open_durable(path: PathBuf, journal_mb: u64) -> Arc<SqliteStore> {
+    Arc::new(SqliteStore::new(path, journal_mb))
+}
+
+/// Creates a store that cannot be used, for this reason: every method fails.
+#[must_use]
+pub fn unavailable(reason: impl Into<String>) -> Arc<SqliteStore> {
+    let store = SqliteStore::new(PathBuf::new(), DEFAULT_JOURNAL_MB);
+    // The store is new, so nothing has disabled it yet.
+    _ = store.disabled.set(reason.into());
+    Arc::new(store)
 }
 
 /// The store. It has several connections, so that reads never wait for writes.
-struct SqliteStore {
+pub struct SqliteStore {
     path: PathBuf,
-    reading: Mutex<Option<Link>>,
-    writing: Mutex<Option<Link>>,
+    /// The size limit of all journals together.
+    journal_mb: u64,
+    reading_connection: ConnectionSlot,
+    writing_connection: ConnectionSlot,
     /// A connection that only detects whether something was written.
-    watching: Mutex<Option<Link>>,
+    watching_connection: ConnectionSlot,
+    /// A connection for reading journals, which can take long.
+    durable_reading_connection: ConnectionSlot,
+    /// A connection whose writes are on disk when they are committed.
+    durable_writing_connection: ConnectionSlot,
     /// Why the store is disabled.
     disabled: OnceLock<String>,
+    /// Set once it was logged that the file is damaged and was left where it is.
+    damage_logged: Once,
+}
+
+/// A connection that is opened when it is first needed.
+struct ConnectionSlot {
+    synchronous: Synchronous,
+    connection: Mutex<Option<FileConnection>>,
+}
+
+impl ConnectionSlot {
+    fn new(synchronous: Synchronous) -> Self {
+        Self { synchronous, connection: Mutex::default() }
+    }
 }
 
 impl SqliteStore {
-    fn new(path: PathBuf) -> Self {
+    fn new(path: PathBuf, journal_mb: u64) -> Self {
         Self {
             path,
-            reading: Mutex::default(),
-            writing: Mutex::default(),
-            watching: Mutex::default(),
+            journal_mb,
+            reading_connection: ConnectionSlot::new(Synchronous::Normal),
+            writing_connection: ConnectionSlot::new(Synchronous::Normal),
+            watching_connection: ConnectionSlot::new(Synchronous::Normal),
+            durable_reading_connection: ConnectionSlot::new(Synchronous::Normal),
+            durable_writing_connection: ConnectionSlot::new(Synchronous::Full),
             disabled: OnceLock::new(),
+            damage_logged: Once::new(),
         }
     }
 
@@ -56,7 +110,7 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.with(&self.reading, |link| work(&link.connection))
+        self.with(&self.reading_connection, |file_connection| work(&file_connection.connection))
     }
 
     /// Executes `work` in a transaction.
@@ -64,10 +118,21 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.with(&self.writing, |link| {
+        self.write_with(&self.writing_connection, work)
+    }
+
+    /// Executes `work` in a transaction of this connection.
+    fn write_with<T>(
+        &self,
+        slot: &ConnectionSlot,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.with(slot, |file_connection| {
             // An immediate transaction waits for other writers at its beginning and nowhere else.
-            let transaction =
-                Transaction::new_unchecked(&link.connection, TransactionBehavior::Immediate)?;
+            let transaction = Transaction::new_unchecked(
+                &file_connection.connection,
+                TransactionBehavior::Immediate,
+            )?;
             let done = work(&transaction)?;
             transaction.commit()?;
             Ok(done)
@@ -76,51 +141,57 @@ impl SqliteStore {
 
     fn with<T>(
         &self,
-        place: &Mutex<Option<Link>>,
-        work: impl FnOnce(&Link) -> rusqlite::Result<T>,
+        slot: &ConnectionSlot,
+        work: impl FnOnce(&FileConnection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         if let Some(reason) = self.disabled.get() {
             return Err(StoreError::Disabled { reason: reason.clone() });
         }
-        let mut link = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file_connection = slot.connection.lock().unwrap_or_else(PoisonError::into_inner);
         // The file may have been deleted or moved aside.
-        if link.as_ref().is_some_and(|link| !link.is_at(&self.path)) {
-            *link = None;
+        if file_connection
+            .as_ref()
+            .is_some_and(|file_connection| !file_connection.is_at(&self.path))
+        {
+            *file_connection = None;
         }
-        if link.is_none() {
-            *link = Some(self.connect()?);
+        if file_connection.is_none() {
+            *file_connection = Some(self.connect(slot.synchronous)?);
         }
-        let Some(open) = link.as_ref() else {
+        let Some(open) = file_connection.as_ref() else {
             return Err(StoreError::Disabled { reason: "it is not open".to_owned() });
         };
         let (done, file) = (work(open), open.file);
         match done {
             Err(source) if connection::is_damage(&source) => {
-                *link = None;
-                Err(self.set_aside(file))
+                *file_connection = None;
+                Err(self.handle_damage(file))
             }
             done => done.map_err(|source| StoreError::database(&self.path, source)),
         }
     }
 
-    fn connect(&self) -> Result<Link, StoreError> {
-        let trouble = match Link::open(&self.path) {
-            Ok(link) => return Ok(link),
-            Err(Trouble::Damaged(file)) => {
-                self.set_aside(file);
-                match Link::open(&self.path) {
-                    Ok(link) => return Ok(link),
-                    Err(trouble) => trouble,
+    fn connect(&self, synchronous: Synchronous) -> Result<FileConnection, StoreError> {
+        let open_error = match FileConnection::open(&self.path, synchronous) {
+            Ok(file_connection) => return Ok(file_connection),
+            Err(OpenError::Damaged(file)) => {
+                let error = self.handle_damage(file);
+                if matches!(error, StoreError::DamagedWithRuns { .. }) {
+                    return Err(error);
+                }
+                match FileConnection::open(&self.path, synchronous) {
+                    Ok(file_connection) => return Ok(file_connection),
+                    Err(open_error) => open_error,
                 }
             }
-            Err(trouble) => trouble,
+            Err(open_error) => open_error,
         };
-        match trouble {
-            Trouble::Passing(source) => Err(StoreError::database(&self.path, source)),
-            Trouble::Damaged(_) => {
+        match open_error {
+            OpenError::Temporary(source) => Err(StoreError::database(&self.path, source)),
+            OpenError::Damaged(_) => {
                 Err(self.disable("it is damaged and cannot be replaced".to_owned()))
             }
-            Trouble::Lasting(error) => Err(self.disable(error.to_string())),
+            OpenError::Permanent(error) => Err(self.disable(error.to_string())),
         }
     }
 
@@ -132,56 +203,41 @@ impl SqliteStore {
         StoreError::Disabled { reason }
     }
 
+    /// Moves a damaged file aside, unless runs that have not ended depend on it. Such a file is not
+    /// replaced, and the store is not disabled: other parts of the file may still be readable.
+    fn handle_damage(&self, file: connection::FileId) -> StoreError {
+        if !DurableMarker::of(&self.path).exists() {
+            return self.move_aside(file);
+        }
+        let error = StoreError::DamagedWithRuns { path: self.path.clone() };
+        self.damage_logged.call_once(|| tracing::warn!("{error}"));
+        error
+    }
+
     /// Moves a damaged file aside and logs it.
-    fn set_aside(&self, file: connection::FileId) -> StoreError {
-        match aside::set_aside(&self.path, file) {
+    fn move_aside(&self, file: connection::FileId) -> StoreError {
+        match damaged_file::move_aside(&self.path, file) {
             Ok(Some(aside)) => {
-                let error = StoreError::Damaged { path: self.path.clone(), aside };
+                let error = StoreError::Replaced { path: self.path.clone(), aside };
                 tracing::warn!("{error}");
                 error
             }
             // Another process moved the file first and has logged it.
-            Ok(None) => StoreError::Damaged { path: self.path.clone(), aside: self.path.clone() },
+            Ok(None) => StoreError::Replaced { path: self.path.clone(), aside: self.path.clone() },
             Err(source) => self.disable(StoreError::unusable(&self.path, source).to_string()),
         }
     }
 }
 
 /// A count as SQLite stores it.
-fn whole(count: u64) -> i64 {
+fn to_i64(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A count as Rust code uses it.
-fn count(whole: i64) -> u64 {
-    u64::try_from(whole).unwrap_or(0)
+fn to_u64(stored: i64) -> u64 {
+    u64::try_from(stored).unwrap_or(0)
 }
 
 #[cfg(test)]
-mod tests {
-    use onecall_core::storage::{ShapeKey, Shapes, StoredShape};
-
-    use super::*;
-
-    #[test]
-    fn a_full_disk_fails_one_write_and_no_more() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::new(folder.path().join("onecall.db"));
-        let put = |tool: &str, length: usize| {
-            let key = ShapeKey { server: "s".into(), tool: tool.into(), schema: "k".into() };
-            store.put_shape(&key, &StoredShape { samples: 1, shape: "x".repeat(length) })
-        };
-        let pages = |count: i64| {
-            let limit = format!("PRAGMA max_page_count = {count}");
-            store.with(&store.writing, |link| link.connection.execute_batch(&limit)).unwrap();
-        };
-        put("a", 1).unwrap();
-        pages(1);
-        let error = put("b", 1_000_000).unwrap_err();
-        assert!(matches!(error, StoreError::Database { .. }), "{error}");
-        pages(1_000_000);
-        put("c", 1).unwrap();
-        let tools: Vec<_> = store.shapes().unwrap().into_iter().map(|(key, _)| key.tool).collect();
-        assert_eq!(tools, ["a", "c"]);
-    }
-}
+mod tests;

@@ -3,31 +3,33 @@
 use std::time::Duration;
 
 use onecall_core::storage::{
-    CallFacts, Found, Retention, RunDetail, RunFilter, RunRecord, RunSummary, Runs, StoreError,
+    Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError,
+    StoredCall,
 };
-use onecall_core::{RunId, TextSizes, Timestamp, Tokens};
+use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage};
 use rusqlite::{Connection, Row, ToSql, Transaction, params};
 use serde_json::Value;
 
-use super::{SqliteStore, count, whole};
+use super::{SqliteStore, to_i64, to_u64};
 
-/// The columns that [`summary`] reads, in its order.
-const SUMMARY: &str = "id, started_ms, client, kind, language, engine, session, program_sha256, \
+/// The columns that [`read_summary`] reads, in its order.
+const SUMMARY_COLUMNS: &str = "id, started_ms, client, kind, language, engine, session, \
+    program_sha256, \
     outcome, error_kind, error_message, duration_us, output_bytes, output_truncated, calls, \
     failed_calls, cached_calls, direct_tokens, onecall_tokens, tokens_estimated, detail, \
     direct_bytes, onecall_bytes";
 
-/// The columns that [`call`] reads, in its order.
-const CALL: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
+/// The columns that [`read_call`] reads, in its order.
+const CALL_COLUMNS: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
     started_us, calls.duration_us, error, cached, tokens, denied_by";
 
 /// How many runs are removed in one transaction, so that other processes can write in between.
 const BATCH: i64 = 500;
 
 /// How many identifiers are returned for an ambiguous beginning.
-const NAMED: i64 = 5;
+const MAX_CANDIDATES: i64 = 5;
 
-impl Runs for SqliteStore {
+impl RunStore for SqliteStore {
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         self.write(|transaction| {
             insert_run(transaction, record)?;
@@ -36,24 +38,24 @@ impl Runs for SqliteStore {
     }
 
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError> {
-        let pattern = filter.tool.as_deref().map(containing);
+        let pattern = filter.tool.as_deref().map(like_pattern);
         let since = filter.since.unwrap_or(Timestamp(i64::MIN));
         let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
         self.read(|connection| {
             let mut statement = connection.prepare(&format!(
-                "SELECT {SUMMARY} FROM runs
+                "SELECT {SUMMARY_COLUMNS} FROM runs
                  WHERE started_ms >= ?1 AND (NOT ?2 OR outcome <> 'ok')
                    AND (?3 IS NULL OR EXISTS (SELECT 1 FROM calls
                      WHERE run_id = runs.id AND name LIKE ?3 ESCAPE '\\'))
                  ORDER BY started_ms DESC, id DESC LIMIT ?4"
             ))?;
-            let rows =
-                statement.query_map(params![since.0, filter.failed, pattern, limit], summary)?;
+            let rows = statement
+                .query_map(params![since.0, filter.failed, pattern, limit], read_summary)?;
             rows.collect()
         })
     }
 
-    fn find_run(&self, beginning: &str) -> Result<Found, StoreError> {
+    fn find_run(&self, beginning: &str) -> Result<RunLookup, StoreError> {
         // The range contains exactly the identifiers with this beginning.
         let end = format!("{beginning}\u{10ffff}");
         self.read(|connection| {
@@ -61,37 +63,37 @@ impl Runs for SqliteStore {
                 .prepare(
                     "SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3",
                 )?
-                .query_map(params![beginning, end, NAMED], |row| row.get(0))?
+                .query_map(params![beginning, end, MAX_CANDIDATES], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             match ids.as_slice() {
-                [] => Ok(Found::Nothing),
-                [id] => Ok(Found::One(Box::new(whole_run(connection, id)?))),
-                ids => Ok(Found::Several(ids.iter().map(RunId::known).collect())),
+                [] => Ok(RunLookup::Nothing),
+                [id] => Ok(RunLookup::One(Box::new(read_run(connection, id)?))),
+                ids => Ok(RunLookup::Several(ids.iter().map(RunId::from_existing).collect())),
             }
         })
     }
 
-    fn each_call(
+    fn for_each_call(
         &self,
         since: Option<Timestamp>,
-        visit: &mut dyn FnMut(&RunId, CallFacts),
+        visit: &mut dyn FnMut(&RunId, StoredCall),
     ) -> Result<(), StoreError> {
         let since = since.unwrap_or(Timestamp(i64::MIN));
         self.read(|connection| {
             let mut statement = connection.prepare(&format!(
-                "SELECT {CALL}, runs.id FROM runs JOIN calls ON calls.run_id = runs.id
+                "SELECT {CALL_COLUMNS}, runs.id FROM runs JOIN calls ON calls.run_id = runs.id
                  WHERE runs.started_ms >= ?1"
             ))?;
             let mut rows = statement.query(params![since.0])?;
             while let Some(row) = rows.next()? {
-                visit(&RunId::known(row.get::<_, String>(11)?), call(row)?);
+                visit(&RunId::from_existing(row.get::<_, String>(11)?), read_call(row)?);
             }
             Ok(())
         })
     }
 
     fn prune_runs(&self, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
-        let oldest = now.before(retention.keep);
+        let oldest = now.before(retention.max_age);
         let mut pruned = 0;
         loop {
             let removed = self.write(|transaction| {
@@ -107,16 +109,23 @@ impl Runs for SqliteStore {
             pruned += removed;
         }
         if pruned > 0 {
-            // Returns free pages to the file system, in steps that do not block other processes.
-            self.with(&self.writing, |link| {
-                // Each step frees one page.
-                let mut statement = link.connection.prepare("PRAGMA incremental_vacuum(4096)")?;
-                let mut steps = statement.query([])?;
-                while steps.next()?.is_some() {}
-                Ok(())
-            })?;
+            self.free_pages()?;
         }
         Ok(pruned)
+    }
+}
+
+impl SqliteStore {
+    /// Returns free pages to the file system, in steps that do not block other processes.
+    pub(super) fn free_pages(&self) -> Result<(), StoreError> {
+        self.with(&self.writing_connection, |file_connection| {
+            // Each step frees one page.
+            let mut statement =
+                file_connection.connection.prepare("PRAGMA incremental_vacuum(4096)")?;
+            let mut steps = statement.query([])?;
+            while steps.next()?.is_some() {}
+            Ok(())
+        })
     }
 }
 
@@ -140,26 +149,28 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         &error_kind,
         &error_message,
         &microseconds(run.duration),
-        &whole(run.output_bytes),
+        &to_i64(run.output_bytes),
         &run.output_truncated,
-        &whole(run.call_count),
-        &whole(run.failed_calls),
-        &whole(run.cached_calls),
-        &run.counted_tokens.map(|tokens| whole(tokens.direct)),
-        &run.counted_tokens.map(|tokens| whole(tokens.onecall)),
+        &to_i64(run.call_count),
+        &to_i64(run.failed_calls),
+        &to_i64(run.cached_calls),
+        &run.counted_tokens.map(|tokens| to_i64(tokens.direct)),
+        &run.counted_tokens.map(|tokens| to_i64(tokens.onecall)),
         &run.counted_tokens.map(|tokens| tokens.estimated),
         &run.detail.name(),
-        &run.sizes.map(|sizes| whole(sizes.direct)),
-        &run.sizes.map(|sizes| whole(sizes.onecall)),
+        &run.sizes.map(|sizes| to_i64(sizes.direct)),
+        &run.sizes.map(|sizes| to_i64(sizes.onecall)),
         &record.program,
         &record.output,
         &record.tools,
         &argv,
         &i64::try_from(record.stored_bytes()).unwrap_or(i64::MAX),
     ];
-    let places = (1..=values.len()).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
+    let placeholders =
+        (1..=values.len()).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
     let statement = format!(
-        "INSERT INTO runs ({SUMMARY}, program, output, tools, argv, stored_bytes) VALUES ({places})"
+        "INSERT INTO runs ({SUMMARY_COLUMNS}, program, output, tools, argv, stored_bytes) \
+         VALUES ({placeholders})"
     );
     transaction.execute(&statement, values.as_slice()).map(drop)
 }
@@ -167,7 +178,7 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
 fn insert_calls(
     transaction: &Transaction<'_>,
     id: &RunId,
-    calls: &[CallFacts],
+    calls: &[StoredCall],
 ) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare(
         "INSERT INTO calls (run_id, position, name, server, arguments_sha256, arguments_bytes,
@@ -186,13 +197,13 @@ fn insert_calls(
             call.name,
             call.server,
             call.arguments_hash,
-            whole(call.arguments_bytes),
-            whole(call.result_bytes),
+            to_i64(call.arguments_bytes),
+            to_i64(call.result_bytes),
             microseconds(call.started),
             call.duration.map(microseconds),
             call.error,
             call.cached,
-            call.counted_tokens.map(whole),
+            call.counted_tokens.map(to_i64),
             call.denied_by,
             call.arguments,
             result_kind,
@@ -202,30 +213,30 @@ fn insert_calls(
     Ok(())
 }
 
-fn whole_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
+fn read_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
     let statement =
-        format!("SELECT {SUMMARY}, program, output, tools, argv FROM runs WHERE id = ?1");
+        format!("SELECT {SUMMARY_COLUMNS}, program, output, tools, argv FROM runs WHERE id = ?1");
     let mut record = connection.query_row(&statement, params![id], |row| {
         let (program, output, tools) = (row.get(23)?, row.get(24)?, row.get(25)?);
         let argv: Option<String> = row.get(26)?;
         let argv = argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default();
-        Ok(RunRecord { run: summary(row)?, program, argv, output, tools, calls: Vec::new() })
+        Ok(RunRecord { run: read_summary(row)?, program, argv, output, tools, calls: Vec::new() })
     })?;
     let statement = format!(
-        "SELECT {CALL}, arguments, result_kind, result FROM calls
+        "SELECT {CALL_COLUMNS}, arguments, result_kind, result FROM calls
          WHERE run_id = ?1 ORDER BY position"
     );
     let mut statement = connection.prepare(&statement)?;
     let calls = statement.query_map(params![id], |row| {
         let kind: Option<String> = row.get(12)?;
         let result: Option<String> = row.get(13)?;
-        Ok(CallFacts { arguments: row.get(11)?, result: kind.zip(result), ..call(row)? })
+        Ok(StoredCall { arguments: row.get(11)?, result: kind.zip(result), ..read_call(row)? })
     })?;
     record.calls = calls.collect::<rusqlite::Result<_>>()?;
     Ok(record)
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+fn read_summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let kind: Option<String> = row.get(9)?;
     let message: Option<String> = row.get(10)?;
     let direct: Option<i64> = row.get(17)?;
@@ -234,7 +245,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let direct_bytes: Option<i64> = row.get(21)?;
     let onecall_bytes: Option<i64> = row.get(22)?;
     Ok(RunSummary {
-        id: RunId::known(row.get::<_, String>(0)?),
+        id: RunId::from_existing(row.get::<_, String>(0)?),
         started: Timestamp(row.get(1)?),
         client: row.get(2)?,
         kind: row.get(3)?,
@@ -245,17 +256,18 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         outcome: row.get(8)?,
         error: kind.zip(message),
         duration: duration(row.get(11)?),
-        output_bytes: count(row.get(12)?),
+        output_bytes: to_u64(row.get(12)?),
         output_truncated: row.get(13)?,
-        call_count: count(row.get(14)?),
-        failed_calls: count(row.get(15)?),
-        cached_calls: count(row.get(16)?),
-        sizes: direct_bytes
-            .zip(onecall_bytes)
-            .map(|(direct, onecall)| TextSizes { direct: count(direct), onecall: count(onecall) }),
-        counted_tokens: direct.zip(onecall).map(|(direct, onecall)| Tokens {
-            direct: count(direct),
-            onecall: count(onecall),
+        call_count: to_u64(row.get(14)?),
+        failed_calls: to_u64(row.get(15)?),
+        cached_calls: to_u64(row.get(16)?),
+        sizes: direct_bytes.zip(onecall_bytes).map(|(direct, onecall)| TextSizes {
+            direct: to_u64(direct),
+            onecall: to_u64(onecall),
+        }),
+        counted_tokens: direct.zip(onecall).map(|(direct, onecall)| TokenUsage {
+            direct: to_u64(direct),
+            onecall: to_u64(onecall),
             estimated,
         }),
         detail: match row.get::<_, String>(20)?.as_str() {
@@ -265,46 +277,51 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     })
 }
 
-fn call(row: &Row<'_>) -> rusqlite::Result<CallFacts> {
-    Ok(CallFacts {
+fn read_call(row: &Row<'_>) -> rusqlite::Result<StoredCall> {
+    Ok(StoredCall {
         name: row.get(0)?,
         server: row.get(1)?,
         arguments_hash: row.get(2)?,
-        arguments_bytes: count(row.get(3)?),
-        result_bytes: count(row.get(4)?),
+        arguments_bytes: to_u64(row.get(3)?),
+        result_bytes: to_u64(row.get(4)?),
         started: duration(row.get(5)?),
         duration: row.get::<_, Option<i64>>(6)?.map(duration),
         error: row.get(7)?,
         cached: row.get(8)?,
-        counted_tokens: row.get::<_, Option<i64>>(9)?.map(count),
+        counted_tokens: row.get::<_, Option<i64>>(9)?.map(to_u64),
         denied_by: row.get(10)?,
         arguments: None,
         result: None,
     })
 }
 
+/// The condition of runs that may be removed: those that wait or are executed stay.
+const IS_OVER: &str =
+    "NOT EXISTS (SELECT 1 FROM durable_runs WHERE id = runs.id AND ended_ms IS NULL)";
+
 fn remove_before(transaction: &Transaction<'_>, oldest: Timestamp) -> rusqlite::Result<u64> {
-    let old = "SELECT id FROM runs WHERE started_ms < ?1 ORDER BY started_ms LIMIT ?2";
-    remove(transaction, old, params![oldest.0, BATCH])
+    let old = format!(
+        "SELECT id FROM runs WHERE started_ms < ?1 AND {IS_OVER} ORDER BY started_ms LIMIT ?2"
+    );
+    remove(transaction, &old, params![oldest.0, BATCH])
 }
 
 /// Removes the oldest runs that exceed the limit, at most one batch.
 fn remove_surplus(transaction: &Transaction<'_>, max_bytes: u64) -> rusqlite::Result<u64> {
     let sum = "SELECT coalesce(sum(stored_bytes), 0) FROM runs";
     let mut surplus =
-        count(transaction.query_row(sum, [], |row| row.get(0))?).saturating_sub(max_bytes);
-    let mut statement =
-        transaction.prepare("SELECT stored_bytes FROM runs ORDER BY started_ms, id LIMIT ?1")?;
+        to_u64(transaction.query_row(sum, [], |row| row.get(0))?).saturating_sub(max_bytes);
+    let oldest_first = format!("FROM runs WHERE {IS_OVER} ORDER BY started_ms, id LIMIT ?1");
+    let mut statement = transaction.prepare(&format!("SELECT stored_bytes {oldest_first}"))?;
     let mut rows = statement.query(params![BATCH])?;
     let mut oldest: i64 = 0;
     while surplus > 0
         && let Some(row) = rows.next()?
     {
-        surplus = surplus.saturating_sub(count(row.get(0)?));
+        surplus = surplus.saturating_sub(to_u64(row.get(0)?));
         oldest += 1;
     }
-    let old = "SELECT id FROM runs ORDER BY started_ms, id LIMIT ?1";
-    remove(transaction, old, params![oldest])
+    remove(transaction, &format!("SELECT id {oldest_first}"), params![oldest])
 }
 
 /// Removes the runs that a query selects, with their calls.
@@ -320,7 +337,7 @@ fn remove(
 }
 
 /// A `LIKE` pattern that matches every text that contains `text`.
-fn containing(text: &str) -> String {
+fn like_pattern(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     format!("%{escaped}%")
 }
@@ -330,5 +347,5 @@ fn microseconds(duration: Duration) -> i64 {
 }
 
 fn duration(microseconds: i64) -> Duration {
-    Duration::from_micros(count(microseconds))
+    Duration::from_micros(to_u64(microseconds))
 }

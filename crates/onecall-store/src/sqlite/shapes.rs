@@ -1,11 +1,11 @@
 //! Learned result shapes in SQLite.
 
-use onecall_core::storage::{ShapeKey, Shapes, StoreError, StoredShape};
+use onecall_core::storage::{ShapeKey, ShapeStore, StoreError, StoredShape};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{SqliteStore, count, whole};
+use super::{SqliteStore, to_i64, to_u64};
 
-impl Shapes for SqliteStore {
+impl ShapeStore for SqliteStore {
     fn shape(&self, key: &ShapeKey) -> Result<Option<StoredShape>, StoreError> {
         self.read(|connection| find(connection, key))
     }
@@ -20,7 +20,7 @@ impl Shapes for SqliteStore {
                 transaction.execute(
                     "INSERT OR REPLACE INTO shapes (server, tool, schema, samples, shape)
                      VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![key.server, key.tool, key.schema, whole(samples), shape],
+                    params![key.server, key.tool, key.schema, to_i64(samples), shape],
                 )?;
             }
             Ok(())
@@ -45,7 +45,7 @@ impl Shapes for SqliteStore {
             )?;
             let rows = statement.query_map([], |row| {
                 let key = ShapeKey { server: row.get(2)?, tool: row.get(3)?, schema: row.get(4)? };
-                Ok((key, stored(row)?))
+                Ok((key, read_shape(row)?))
             })?;
             rows.collect()
         })
@@ -57,11 +57,11 @@ fn find(connection: &Connection, key: &ShapeKey) -> rusqlite::Result<Option<Stor
         .query_row(
             "SELECT samples, shape FROM shapes WHERE server = ?1 AND tool = ?2 AND schema = ?3",
             params![key.server, key.tool, key.schema],
-            stored,
+            read_shape,
         )
         .optional()
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<StoredShape> {
-    Ok(StoredShape { samples: count(row.get(0)?), shape: row.get(1)? })
+fn read_shape(row: &Row<'_>) -> rusqlite::Result<StoredShape> {
+    Ok(StoredShape { samples: to_u64(row.get(0)?), shape: row.get(1)? })
 }

@@ -8,29 +8,29 @@ use std::thread;
 use std::time::Duration;
 
 use onecall_core::storage::*;
-use onecall_core::{RunId, TextSizes, Timestamp, Tokens, ToolValue};
+use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage, ToolValue};
 use onecall_store::{inspect, open, read_listings};
 use rusqlite::Connection;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-struct Place(TempDir);
+pub(crate) struct StoreFolder(TempDir);
 
-impl Place {
-    fn new() -> Self {
+impl StoreFolder {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.0.path().join("deep/er/onecall.db")
     }
 
-    fn open(&self) -> Arc<dyn Store> {
+    pub(crate) fn open(&self) -> Arc<dyn Store> {
         open(self.file())
     }
 
     /// Everything beside the store that has its name.
-    fn set_aside(&self) -> Vec<String> {
+    pub(crate) fn set_aside(&self) -> Vec<String> {
         let entries = fs::read_dir(self.file().parent().unwrap()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names
@@ -41,11 +41,11 @@ impl Place {
     }
 }
 
-fn run(id: &str, started: i64) -> RunRecord {
+pub(crate) fn run(id: &str, started: i64) -> RunRecord {
     RunRecord {
         argv: vec!["report.py".to_owned(), "a b".to_owned()],
         run: RunSummary {
-            id: RunId::known(id),
+            id: RunId::from_existing(id),
             started: Timestamp(started),
             client: "tests".to_owned(),
             kind: "program".to_owned(),
@@ -68,7 +68,7 @@ fn run(id: &str, started: i64) -> RunRecord {
         program: "print(1)".to_owned(),
         output: Some("1\n".to_owned()),
         tools: Some("[]".to_owned()),
-        calls: vec![CallFacts {
+        calls: vec![StoredCall {
             name: "mcp__a_b__c".to_owned(),
             server: "a-b".to_owned(),
             arguments_hash: "11".to_owned(),
@@ -96,22 +96,22 @@ fn all(store: &dyn Store) -> Vec<String> {
 
 #[test]
 fn a_run_comes_back_as_it_was() {
-    let place = Place::new();
+    let folder = StoreFolder::new();
     let mut failed = run("b2", 2_000);
     failed.run.outcome = "raised".to_owned();
     failed.run.error = Some(("ValueError".to_owned(), "no".to_owned()));
     failed.run.sizes = None;
-    failed.run.counted_tokens = Some(Tokens { direct: 99, onecall: 9, estimated: false });
+    failed.run.counted_tokens = Some(TokenUsage { direct: 99, onecall: 9, estimated: false });
     failed.calls[0].counted_tokens = Some(88);
     failed.calls[0].name = "mcp__x__y".to_owned();
-    place.open().put_run(&run("b1", 1_000)).unwrap();
-    place.open().put_run(&failed).unwrap();
-    let store = place.open();
-    assert_eq!(store.find_run("b1").unwrap(), Found::One(Box::new(run("b1", 1_000))));
-    assert_eq!(store.find_run("b2").unwrap(), Found::One(Box::new(failed)));
-    assert_eq!(store.find_run("c").unwrap(), Found::Nothing);
-    let several = ["b2", "b1"].map(RunId::known).to_vec();
-    assert_eq!(store.find_run("b").unwrap(), Found::Several(several));
+    folder.open().put_run(&run("b1", 1_000)).unwrap();
+    folder.open().put_run(&failed).unwrap();
+    let store = folder.open();
+    assert_eq!(store.find_run("b1").unwrap(), RunLookup::One(Box::new(run("b1", 1_000))));
+    assert_eq!(store.find_run("b2").unwrap(), RunLookup::One(Box::new(failed)));
+    assert_eq!(store.find_run("c").unwrap(), RunLookup::Nothing);
+    let several = ["b2", "b1"].map(RunId::from_existing).to_vec();
+    assert_eq!(store.find_run("b").unwrap(), RunLookup::Several(several));
     assert_eq!(all(store.as_ref()), ["b2", "b1"]);
     let filtered = |filter| ids(store.as_ref(), &filter);
     assert_eq!(filtered(RunFilter { failed: true, ..RunFilter::default() }), ["b2"]);
@@ -122,31 +122,31 @@ fn a_run_comes_back_as_it_was() {
     assert_eq!(filtered(RunFilter { since, ..RunFilter::default() }), ["b2"]);
     assert_eq!(filtered(RunFilter { limit: Some(1), ..RunFilter::default() }), ["b2"]);
     let mut calls = Vec::new();
-    store.each_call(since, &mut |id, call| calls.push((id.to_string(), call.name))).unwrap();
+    store.for_each_call(since, &mut |id, call| calls.push((id.to_string(), call.name))).unwrap();
     assert_eq!(calls, [("b2".to_owned(), "mcp__x__y".to_owned())]);
 }
 
 #[test]
 fn it_belongs_to_its_owner_alone() {
-    let place = Place::new();
-    place.open().put_run(&run("a", 1)).unwrap();
+    let folder = StoreFolder::new();
+    folder.open().put_run(&run("a", 1)).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
-    assert_eq!(mode(&place.file()), 0o600);
-    assert_eq!(mode(place.file().parent().unwrap()), 0o700);
-    fs::set_permissions(place.file(), fs::Permissions::from_mode(0o644)).unwrap();
-    all(place.open().as_ref());
-    assert_eq!(mode(&place.file()), 0o600);
+    assert_eq!(mode(&folder.file()), 0o600);
+    assert_eq!(mode(folder.file().parent().unwrap()), 0o700);
+    fs::set_permissions(folder.file(), fs::Permissions::from_mode(0o644)).unwrap();
+    all(folder.open().as_ref());
+    assert_eq!(mode(&folder.file()), 0o600);
 }
 
 #[test]
 fn many_write_at_once() {
-    let place = Place::new();
+    let folder = StoreFolder::new();
     thread::scope(|scope| {
         for writer in 0..8 {
-            let place = &place;
+            let folder = &folder;
             scope.spawn(move || {
                 // Each its own connection, as in a process of its own.
-                let store = place.open();
+                let store = folder.open();
                 for number in 0..20 {
                     store.put_run(&run(&format!("{writer}-{number:02}"), number)).unwrap();
                     let key = ShapeKey { server: "s".into(), tool: "t".into(), schema: "k".into() };
@@ -160,7 +160,7 @@ fn many_write_at_once() {
             });
         }
     });
-    let store = place.open();
+    let store = folder.open();
     assert_eq!(all(store.as_ref()).len(), 160);
     assert_eq!(store.shapes().unwrap()[0].1.samples, 160);
 }
@@ -168,14 +168,14 @@ fn many_write_at_once() {
 #[test]
 fn many_begin_it_at_once() {
     for _ in 0..50 {
-        let place = Place::new();
+        let folder = StoreFolder::new();
         thread::scope(|scope| {
             for writer in 0..8 {
-                let place = &place;
-                scope.spawn(move || place.open().put_run(&run(&writer.to_string(), 1)).unwrap());
+                let folder = &folder;
+                scope.spawn(move || folder.open().put_run(&run(&writer.to_string(), 1)).unwrap());
             }
         });
-        assert_eq!(all(place.open().as_ref()).len(), 8);
+        assert_eq!(all(folder.open().as_ref()).len(), 8);
     }
 }
 
@@ -188,82 +188,86 @@ fn a_file_that_is_no_store_is_set_aside() {
     let text = |path: &Path| fs::write(path, "not a database at all").unwrap();
     let makers: [&dyn Fn(&Path); 2] = [&foreign, &text];
     for make in makers {
-        let place = Place::new();
-        fs::create_dir_all(place.file().parent().unwrap()).unwrap();
-        make(&place.file());
-        let before = fs::read(place.file()).unwrap();
-        let store = place.open();
+        let folder = StoreFolder::new();
+        fs::create_dir_all(folder.file().parent().unwrap()).unwrap();
+        make(&folder.file());
+        let before = fs::read(folder.file()).unwrap();
+        let store = folder.open();
         store.put_run(&run("a", 1)).unwrap();
-        assert_eq!(all(place.open().as_ref()), ["a"]);
-        let [aside] = place.set_aside().try_into().unwrap();
-        let kept = fs::read(place.file().parent().unwrap().join(aside)).unwrap();
+        assert_eq!(all(folder.open().as_ref()), ["a"]);
+        let [aside] = folder.set_aside().try_into().unwrap();
+        let kept = fs::read(folder.file().parent().unwrap().join(aside)).unwrap();
         assert!(kept == before);
     }
 }
 
 /// Writes enough that the file has many pages, all of them in the file itself.
-fn filled(place: &Place) {
-    let store = place.open();
+fn filled(folder: &StoreFolder) {
+    let store = folder.open();
     for number in 0..50 {
         let mut run = run(&format!("{number:03}"), number);
         run.program = "x".repeat(5_000);
         store.put_run(&run).unwrap();
     }
     drop(store);
-    let checkpoint = Connection::open(place.file()).unwrap();
+    let checkpoint = Connection::open(folder.file()).unwrap();
     checkpoint.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
 }
 
 #[test]
 fn a_truncated_file_is_set_aside() {
-    let place = Place::new();
-    filled(&place);
-    let bytes = fs::read(place.file()).unwrap();
-    fs::write(place.file(), &bytes[..bytes.len() / 2 - 100]).unwrap();
-    assert_eq!(all(place.open().as_ref()), [""; 0]);
-    assert_eq!(place.set_aside().len(), 1);
+    let folder = StoreFolder::new();
+    filled(&folder);
+    let bytes = fs::read(folder.file()).unwrap();
+    fs::write(folder.file(), &bytes[..bytes.len() / 2 - 100]).unwrap();
+    assert_eq!(all(folder.open().as_ref()), [""; 0]);
+    assert_eq!(folder.set_aside().len(), 1);
 }
 
 #[test]
 fn damage_that_shows_later_is_set_aside_then() {
-    let place = Place::new();
-    filled(&place);
-    let store = place.open();
+    let folder = StoreFolder::new();
+    filled(&folder);
+    let store = folder.open();
     assert_eq!(all(store.as_ref()).len(), 50);
-    let mut bytes = fs::read(place.file()).unwrap();
-    bytes[8 * 4096..].fill(0xa5);
-    fs::write(place.file(), bytes).unwrap();
+    let mut bytes = fs::read(folder.file()).unwrap();
+    // The schema is in the first pages, and with it damaged the file would not even open.
+    bytes[64 * 4096..].fill(0xa5);
+    fs::write(folder.file(), bytes).unwrap();
     // A process of its own, which has read nothing of it yet.
-    let other = place.open();
+    let other = folder.open();
     let error = other.runs(&RunFilter::default()).unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(matches!(error, StoreError::Replaced { .. }), "{error}");
     other.put_run(&run("new", 1)).unwrap();
     assert_eq!(all(other.as_ref()), ["new"]);
     // The first one finds the new file, too.
     assert_eq!(all(store.as_ref()), ["new"]);
-    assert_eq!(place.set_aside().len(), 1);
+    assert_eq!(folder.set_aside().len(), 1);
 }
 
 #[test]
 fn a_deleted_file_is_begun_anew() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = StoreFolder::new();
+    let store = folder.open();
     store.put_run(&run("a", 1)).unwrap();
-    fs::remove_dir_all(place.file().parent().unwrap()).unwrap();
+    fs::remove_dir_all(folder.file().parent().unwrap()).unwrap();
     store.put_run(&run("b", 1)).unwrap();
-    assert_eq!(all(place.open().as_ref()), ["b"]);
+    assert_eq!(all(folder.open().as_ref()), ["b"]);
 }
 
 /// Takes out of a store what each version after `version` has added.
-fn make_older(place: &Place, version: u8) {
+fn make_older(folder: &StoreFolder, version: u8) {
     let added = [
         "ALTER TABLE runs DROP COLUMN argv",
         "DROP TABLE listings",
         "ALTER TABLE calls DROP COLUMN denied_by;
          ALTER TABLE runs DROP COLUMN direct_bytes;
          ALTER TABLE runs DROP COLUMN onecall_bytes",
+        "DROP TABLE durable_runs; DROP TABLE durable_texts; DROP TABLE journals;
+         DROP TABLE journal_events; DROP TABLE journal_values; DROP TABLE questions;
+         DROP TABLE grants; DROP TABLE secrets",
     ];
-    let connection = Connection::open(place.file()).unwrap();
+    let connection = Connection::open(folder.file()).unwrap();
     for statement in added.iter().skip(usize::from(version) - 1) {
         connection.execute_batch(statement).unwrap();
     }
@@ -273,11 +277,11 @@ fn make_older(place: &Place, version: u8) {
 #[test]
 fn tokens_are_those_that_were_counted_or_else_estimated() {
     let estimated = run("a", 1);
-    let tokens = Tokens { direct: 10, onecall: 4, estimated: true };
+    let tokens = TokenUsage { direct: 10, onecall: 4, estimated: true };
     assert_eq!(estimated.run.tokens(), Some(tokens));
     // Its name, two bytes of arguments and one of a result.
     assert_eq!(estimated.calls[0].tokens(), 14_u64.div_ceil(4));
-    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
+    let counted = TokenUsage { direct: 99, onecall: 9, estimated: false };
     let mut older = run("b", 1);
     older.run.counted_tokens = Some(counted);
     older.calls[0].counted_tokens = Some(88);
@@ -286,16 +290,16 @@ fn tokens_are_those_that_were_counted_or_else_estimated() {
 
 #[test]
 fn an_older_store_is_brought_up_to_date() {
-    let place = Place::new();
-    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
+    let folder = StoreFolder::new();
+    let counted = TokenUsage { direct: 99, onecall: 9, estimated: false };
     let mut first = run("a", 1);
     first.run.counted_tokens = Some(counted);
-    place.open().put_run(&first).unwrap();
-    make_older(&place, 1);
-    let store = place.open();
+    folder.open().put_run(&first).unwrap();
+    make_older(&folder, 1);
+    let store = folder.open();
     store.put_run(&run("b", 2)).unwrap();
     let found = |id: &str| match store.find_run(id).unwrap() {
-        Found::One(record) => *record,
+        RunLookup::One(record) => *record,
         other => panic!("{other:?}"),
     };
     let (a, b) = (found("a"), found("b"));
@@ -305,38 +309,38 @@ fn an_older_store_is_brought_up_to_date() {
 
 #[test]
 fn a_newer_store_is_left_alone() {
-    let place = Place::new();
-    place.open().put_run(&run("a", 1)).unwrap();
-    let newer = Connection::open(place.file()).unwrap();
+    let folder = StoreFolder::new();
+    folder.open().put_run(&run("a", 1)).unwrap();
+    let newer = Connection::open(folder.file()).unwrap();
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
-    let store = place.open();
+    let store = folder.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 4"), "{text}");
-    assert_eq!(place.set_aside(), [""; 0]);
+    assert!(text.contains("has version 99, and this onecall supports versions up to 5"), "{text}");
+    assert_eq!(folder.set_aside(), [""; 0]);
 }
 
 #[test]
 fn a_look_changes_nothing() {
-    let place = Place::new();
-    assert_eq!(inspect(&place.file()).unwrap(), None);
-    assert!(!place.0.path().join("deep").exists());
-    place.open().put_run(&run("a", 1)).unwrap();
-    let seen = inspect(&place.file()).unwrap().unwrap();
-    assert_eq!((seen.version, seen.newest, seen.is_writable), (4, 4, true));
+    let folder = StoreFolder::new();
+    assert_eq!(inspect(&folder.file()).unwrap(), None);
+    assert!(!folder.0.path().join("deep").exists());
+    folder.open().put_run(&run("a", 1)).unwrap();
+    let seen = inspect(&folder.file()).unwrap().unwrap();
+    assert_eq!((seen.version, seen.newest, seen.is_writable), (5, 5, true));
     assert!(seen.bytes > 0);
-    fs::write(place.file(), "something else, and long enough to be a file of a database").unwrap();
-    let error = inspect(&place.file()).unwrap_err();
-    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
-    assert_eq!(place.set_aside(), [""; 0]);
+    fs::write(folder.file(), "something else, and long enough to be a file of a database").unwrap();
+    let error = inspect(&folder.file()).unwrap_err();
+    assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+    assert_eq!(folder.set_aside(), [""; 0]);
 }
 
 #[test]
 fn a_place_that_cannot_be_had_is_told() {
-    let place = Place::new();
+    let folder = StoreFolder::new();
     // A file where a directory would have to be: not even root can make one there.
-    fs::write(place.0.path().join("deep"), "").unwrap();
-    let store = place.open();
+    fs::write(folder.0.path().join("deep"), "").unwrap();
+    let store = folder.open();
     for _ in 0..2 {
         let error = store.put_run(&run("a", 1)).unwrap_err();
         assert!(matches!(error, StoreError::Disabled { .. }), "{error}");
@@ -345,25 +349,25 @@ fn a_place_that_cannot_be_had_is_told() {
 
 #[test]
 fn old_runs_and_too_many_go() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = StoreFolder::new();
+    let store = folder.open();
     for number in 0..10 {
         let mut run = run(&format!("{number}"), 1_000 * number);
         run.program = "x".repeat(100_000);
         store.put_run(&run).unwrap();
     }
     let now = Timestamp(10_000);
-    let retention = Retention { keep: Duration::from_secs(8), max_bytes: 1 << 30 };
+    let retention = Retention { max_age: Duration::from_secs(8), max_bytes: 1 << 30 };
     assert_eq!(store.prune_runs(&retention, now).unwrap(), 2);
     assert_eq!(all(store.as_ref()).len(), 8);
-    let retention = Retention { keep: Duration::from_secs(80), max_bytes: 350_000 };
+    let retention = Retention { max_age: Duration::from_secs(80), max_bytes: 350_000 };
     assert_eq!(store.prune_runs(&retention, now).unwrap(), 5);
     assert_eq!(all(store.as_ref()), ["9", "8", "7"]);
     let mut calls = 0;
-    store.each_call(None, &mut |_, _| calls += 1).unwrap();
+    store.for_each_call(None, &mut |_, _| calls += 1).unwrap();
     assert_eq!(calls, 3);
     // The disk has got back what they took.
-    let reader = Connection::open(place.file()).unwrap();
+    let reader = Connection::open(folder.file()).unwrap();
     let free: i64 = reader.pragma_query_value(None, "freelist_count", |row| row.get(0)).unwrap();
     let pages: i64 = reader.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
     assert!(free < 3 && pages < 150, "{free} of {pages} pages are free");
@@ -380,8 +384,8 @@ fn found(store: &dyn Store, key: u8, now: i64) -> Option<String> {
 
 #[test]
 fn answers_hold_until_they_expire() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = StoreFolder::new();
+    let store = folder.open();
     let json = RawValue::from_string("{\"a\":1}".to_owned()).unwrap();
     store.put_answer(&[1; 32], "s", "t", &answer(ToolValue::Json(json), 10, 20)).unwrap();
     store.put_answer(&[2; 32], "s", "u", &answer(ToolValue::Text("x".into()), 10, 20)).unwrap();
@@ -404,8 +408,8 @@ fn answers_hold_until_they_expire() {
 
 #[test]
 fn whoever_writes_makes_another_version() {
-    let place = Place::new();
-    let (store, other) = (place.open(), place.open());
+    let folder = StoreFolder::new();
+    let (store, other) = (folder.open(), folder.open());
     let put = |store: &dyn Store| {
         let kept = answer(ToolValue::Nothing, 1, 2);
         store.put_answer(&[7; 32], "s", "t", &kept).unwrap();
@@ -415,27 +419,27 @@ fn whoever_writes_makes_another_version() {
     look();
     let (version, seen_by_other) = (store.version().unwrap(), other.version().unwrap());
     look();
-    assert!(store.is_still(version) && other.is_still(seen_by_other));
+    assert!(store.is_unchanged_since(version) && other.is_unchanged_since(seen_by_other));
     // What one saw says nothing to another.
     assert_ne!(version, seen_by_other);
-    assert!(!other.is_still(version));
+    assert!(!other.is_unchanged_since(version));
 
     for writer in [&store, &other] {
         let version = store.version().unwrap();
         put(writer.as_ref());
-        assert!(!store.is_still(version));
-        assert!(store.is_still(store.version().unwrap()));
+        assert!(!store.is_unchanged_since(version));
+        assert!(store.is_unchanged_since(store.version().unwrap()));
     }
     let version = store.version().unwrap();
-    fs::remove_file(place.file()).unwrap();
-    assert!(!store.is_still(version));
+    fs::remove_file(folder.file()).unwrap();
+    assert!(!store.is_unchanged_since(version));
     assert_ne!(store.version().unwrap(), version);
 }
 
 #[test]
 fn the_oldest_answers_make_room() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = StoreFolder::new();
+    let store = folder.open();
     for number in 0..10_u8 {
         let value = ToolValue::Text("x".repeat(1_000));
         let answer = answer(value, i64::from(number), 100);
@@ -452,8 +456,8 @@ fn the_oldest_answers_make_room() {
 
 #[test]
 fn spoilt_answers_are_none_and_go() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = StoreFolder::new();
+    let store = folder.open();
     let spoils = [
         "kind = 'json', value = '{\"a\":'",
         "kind = 'yaml'",
@@ -466,7 +470,7 @@ fn spoilt_answers_are_none_and_go() {
     for spoil in spoils {
         store.put_answer(&[1; 32], "s", "t", &answer(ToolValue::Text("1".into()), 10, 20)).unwrap();
         assert!(found(store.as_ref(), 1, 15).is_some());
-        let intruder = Connection::open(place.file()).unwrap();
+        let intruder = Connection::open(folder.file()).unwrap();
         intruder.execute_batch(&format!("UPDATE answers SET {spoil}")).unwrap();
         assert_eq!(found(store.as_ref(), 1, 15), None, "{spoil}");
         let left: i64 =
@@ -488,8 +492,8 @@ fn entry(number: u16) -> ListingKey {
 
 #[test]
 fn a_listing_stays_until_another_one_comes_or_it_is_forgotten() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = StoreFolder::new();
+    let store = folder.open();
     let at = |key: u16, now: i64| store.listing(&entry(key), Timestamp(now)).unwrap();
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     store.put_listing(&entry(1), "s", &listing(2, 20)).unwrap();
@@ -499,7 +503,7 @@ fn a_listing_stays_until_another_one_comes_or_it_is_forgotten() {
     // One from the future is of a clock that was set back.
     assert_eq!(at(1, 19), None);
     let keys = [entry(3), entry(9), entry(1)];
-    let read = read_listings(&place.file(), &keys, Timestamp(50));
+    let read = read_listings(&folder.file(), &keys, Timestamp(50));
     assert_eq!(read, [Some(listing(4, 30)), None, Some(listing(2, 20))]);
     store.forget_listing(&entry(3)).unwrap();
     store.forget_listings_of("s").unwrap();
@@ -508,8 +512,8 @@ fn a_listing_stays_until_another_one_comes_or_it_is_forgotten() {
 
 #[test]
 fn listings_are_limited_in_size_and_number() {
-    let place = Place::new();
-    let store = place.open();
+    let folder = StoreFolder::new();
+    let store = folder.open();
     let too_large = store.put_listing(&entry(1), "s", &listing(MAX_LISTING_BYTES + 1, 0));
     assert!(matches!(too_large, Err(StoreError::TooLarge { .. })), "{too_large:?}");
     let has = |key: u16| store.listing(&entry(key), Timestamp(1_000)).unwrap().is_some();
@@ -529,15 +533,15 @@ fn listings_are_limited_in_size_and_number() {
 
 #[test]
 fn an_older_store_gets_listings() {
-    let place = Place::new();
-    place.open().put_run(&run("b1", 1_000)).unwrap();
-    make_older(&place, 2);
+    let folder = StoreFolder::new();
+    folder.open().put_run(&run("b1", 1_000)).unwrap();
+    make_older(&folder, 2);
     // A mere look leaves it as it is.
-    assert_eq!(read_listings(&place.file(), &[entry(1)], Timestamp(50)), [None]);
-    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 2);
-    let store = place.open();
+    assert_eq!(read_listings(&folder.file(), &[entry(1)], Timestamp(50)), [None]);
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 2);
+    let store = folder.open();
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
     assert_eq!(all(store.as_ref()), ["b1"]);
-    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 4);
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 5);
 }

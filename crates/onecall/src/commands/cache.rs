@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use onecall_config::{Config, Surroundings};
+use onecall_config::{Config, ProcessContext};
 use onecall_core::storage::{AnswerSize, Store};
 use onecall_core::{CacheScope, Timestamp, ToolPattern};
 use serde_json::{Value, json};
@@ -44,8 +44,10 @@ pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<Ex
     if let Some(explanation) = what_is_on_disk(&config) {
         note(explanation);
     }
-    let Some(file) = config.store.file(&Surroundings::of_process().directories) else {
-        bail!("there is no place for the cache: set HOME or XDG_STATE_HOME");
+    let Some(file) = config.store.file(&ProcessContext::current().directories) else {
+        bail!(
+            "onecall cannot find your state directory, where the cache is: set HOME or XDG_STATE_HOME"
+        );
     };
     match command {
         CacheCommand::Stats { json } => {

@@ -22,7 +22,7 @@ use tokio::io::AsyncRead;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
-use super::exec::lines::Lines;
+use super::exec::lines::LineReader;
 use super::exec::outbox::Outbox;
 use crate::cli::Global;
 use crate::setup;
@@ -37,14 +37,14 @@ const MAX_LINE: usize = 64 * 1024 * 1024;
 const MAX_WAITING: usize = 10_000;
 
 /// How long to wait until the last answers are read.
-const FAREWELL: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Levels of nesting that every JSON library can read.
 const MAX_NESTING: usize = 900;
 
 #[derive(Deserialize)]
-#[serde(try_from = "Fields")]
-enum Request {
+#[serde(try_from = "RequestFields")]
+enum CallRequest {
     /// Execute a tool.
     Call { id: u64, tool: String, arguments: Box<RawValue> },
     /// Remove the cached answers of tools whose names contain this text.
@@ -52,18 +52,18 @@ enum Request {
 }
 
 #[derive(Deserialize)]
-struct Fields {
+struct RequestFields {
     id: u64,
     tool: Option<String>,
     arguments: Option<Box<RawValue>>,
     clear: Option<String>,
 }
 
-impl TryFrom<Fields> for Request {
+impl TryFrom<RequestFields> for CallRequest {
     type Error = &'static str;
 
-    fn try_from(fields: Fields) -> Result<Self, Self::Error> {
-        let Fields { id, tool, arguments, clear } = fields;
+    fn try_from(fields: RequestFields) -> Result<Self, Self::Error> {
+        let RequestFields { id, tool, arguments, clear } = fields;
         match (tool, arguments, clear) {
             (Some(tool), Some(arguments), None) => Ok(Self::Call { id, tool, arguments }),
             (None, None, Some(text)) => Ok(Self::Clear { id, text }),
@@ -73,7 +73,7 @@ impl TryFrom<Fields> for Request {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct CallResponse<'a> {
     /// The first field, so that it is found even if the rest cannot be parsed.
     id: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub(crate) fn calls(global: &Global) -> anyhow::Result<ExitCode> {
         drop(outbox);
         gateway.shutdown().await;
         if !writing.is_finished() {
-            _ = tokio::time::timeout(FAREWELL, writing).await;
+            _ = tokio::time::timeout(FLUSH_TIMEOUT, writing).await;
         }
         anyhow::Ok(())
     });
@@ -117,7 +117,7 @@ pub(crate) fn calls(global: &Global) -> anyhow::Result<ExitCode> {
 async fn listen(source: impl AsyncRead + Unpin, gateway: &Arc<Gateway>, outbox: &Outbox) {
     let parallel = Arc::new(Semaphore::new(gateway.limits().max_parallel_calls));
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
-    let mut lines = Lines::new(source, MAX_LINE);
+    let mut lines = LineReader::new(source, MAX_LINE);
     // Calls that still run when the input ends are cancelled.
     let mut running = tokio::task::JoinSet::new();
     while let Ok(Some(line)) = lines.next().await {
@@ -127,40 +127,44 @@ async fn listen(source: impl AsyncRead + Unpin, gateway: &Arc<Gateway>, outbox: 
             Line::Whole(line) => match serde_json::from_slice(line) {
                 Ok(request) => request,
                 Err(error) => {
-                    tracing::error!("a line that is no call: {error}");
+                    tracing::error!("received a line that is not a call: {error}");
                     break;
                 }
             },
             Line::TooLong(_) => {
-                tracing::error!("a call of more than {} MiB", MAX_LINE >> 20);
+                tracing::error!("received a call of more than {} MiB", MAX_LINE >> 20);
                 break;
             }
         };
         let (id, tool, arguments) = match request {
-            Request::Call { id, tool, arguments } => (id, tool, arguments),
-            Request::Clear { id, text } => {
+            CallRequest::Call { id, tool, arguments } => (id, tool, arguments),
+            CallRequest::Clear { id, text } => {
                 let forgotten = to_raw_value(&gateway.clear_cache(&text).await).unwrap_or_default();
-                let answer = Answer { id, value: Some(&forgotten), content: None, error: None };
-                outbox.put(outbox.reserve(&answer).await);
+                let answer =
+                    CallResponse { id, value: Some(&forgotten), content: None, error: None };
+                outbox.send(outbox.reserve(&answer).await);
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&waiting).acquire_owned().await else { break };
+        let Ok(permit) = Arc::clone(&waiting).acquire_owned().await else { break };
         let (gateway, outbox) = (Arc::clone(gateway), outbox.clone());
         let parallel = Arc::clone(&parallel);
         running.spawn(async move {
             let _turn = parallel.acquire().await;
             let answered = call(&tool, arguments, &gateway).await;
             let answer = match &answered {
-                Ok((value, content)) => {
-                    Answer { id, value: Some(value), content: content.as_deref(), error: None }
-                }
+                Ok((value, content)) => CallResponse {
+                    id,
+                    value: Some(value),
+                    content: content.as_deref(),
+                    error: None,
+                },
                 Err(error) => {
-                    Answer { id, value: None, content: None, error: Some(&error.to_string()) }
+                    CallResponse { id, value: None, content: None, error: Some(&error.to_string()) }
                 }
             };
-            outbox.put(outbox.reserve(&answer).await);
-            drop(place);
+            outbox.send(outbox.reserve(&answer).await);
+            drop(permit);
         });
     }
 }

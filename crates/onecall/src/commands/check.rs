@@ -3,22 +3,24 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use onecall_bridge::{NextStart, Quarantined, ServerState, ServerStatus};
-use onecall_config::Format;
+use onecall_bridge::{NextStart, QuarantinedTool, ServerState, ServerStatus};
+use onecall_config::ConfigFormat;
 
 use super::check_json::{Remarks, report};
 use crate::cli::Global;
 use crate::setup;
-use crate::terminal::{Readable, print};
+use crate::terminal::{TerminalEscaper, print};
 use crate::waiting;
 
 /// Connects to every server once and prints the results.
 pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
     let source = match (&loaded.source, loaded.format) {
-        (Some(path), Format::Onecall) => format!("The configuration {} is valid", path.display()),
-        (Some(path), Format::PtcMcp) => format!(
-            "The configuration {} is read as one of ptc-mcp: it has no key that only onecall has",
+        (Some(path), ConfigFormat::Onecall) => {
+            format!("The configuration {} is valid", path.display())
+        }
+        (Some(path), ConfigFormat::PtcMcp) => format!(
+            "The configuration {} is read in the format of ptc-mcp, because it has no key that only onecall knows",
             path.display()
         ),
         (None, _) => {
@@ -26,11 +28,12 @@ pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> 
         }
     };
     let skipped = loaded.skipped.clone();
+    let former_names = loaded.config.former_names.clone();
     let (path, format) = (loaded.source.clone(), loaded.format);
     let runtime = setup::tokio_runtime()?;
     let (servers, warnings, collisions, unused) = runtime.block_on(async {
         let gateway = setup::gateway(loaded)?;
-        let servers = waiting::shown(gateway.servers(), || gateway.status()).await;
+        let servers = waiting::with_progress(gateway.servers(), || gateway.status()).await;
         let (warnings, collisions) = (gateway.local_problems(), gateway.name_collisions());
         let unused = gateway.unused_entries().await;
         gateway.shutdown().await;
@@ -49,7 +52,8 @@ pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> 
     let code = if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if is_json {
         let notes = collisions.iter().map(ToString::to_string);
-        let notes = notes.chain(unused.iter().map(ToString::to_string)).collect();
+        let notes = notes.chain(unused.iter().map(ToString::to_string));
+        let notes = notes.chain(former_names.iter().map(ToString::to_string)).collect();
         let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let remarks = Remarks { skipped: &skipped, notes, warnings: &warnings };
         let report = report(path.as_deref(), format, &servers, &remarks, all_ready);
@@ -57,28 +61,32 @@ pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> 
         return Ok(code);
     }
     let mut stdout = io::stdout().lock();
-    let readable = Readable::new(stdout.is_terminal());
+    let escaper = TerminalEscaper::new(stdout.is_terminal());
     writeln!(stdout, "{source}")?;
-    stdout.write_all(readable.text(&table(&servers)).as_bytes())?;
-    stdout.write_all(readable.text(&quarantine(&quarantined)).as_bytes())?;
+    stdout.write_all(escaper.text(&table(&servers)).as_bytes())?;
+    stdout.write_all(escaper.text(&quarantine(&quarantined)).as_bytes())?;
     for reason in &skipped {
-        writeln!(stdout, "{}", readable.text(&format!("warning: {reason}")))?;
+        writeln!(stdout, "{}", escaper.text(&format!("warning: {reason}")))?;
     }
     for collision in &collisions {
-        writeln!(stdout, "{}", readable.text(&format!("note: {collision}")))?;
+        writeln!(stdout, "{}", escaper.text(&format!("note: {collision}")))?;
     }
     for entry in &unused {
-        writeln!(stdout, "{}", readable.text(&format!("note: {entry}")))?;
+        writeln!(stdout, "{}", escaper.text(&format!("note: {entry}")))?;
+    }
+    for name in &former_names {
+        writeln!(stdout, "note: {name}")?;
     }
     for warning in &warnings {
-        writeln!(stdout, "{}", readable.text(&format!("warning: {warning}")))?;
+        writeln!(stdout, "{}", escaper.text(&format!("warning: {warning}")))?;
     }
     Ok(code)
 }
 
 /// One line for every tool in quarantine.
-pub(super) fn quarantine(tools: &[&Quarantined]) -> String {
-    let line = |tool: &&Quarantined| format!("'{}' is quarantined: {tool}\n", tool.spec.callable);
+pub(super) fn quarantine(tools: &[&QuarantinedTool]) -> String {
+    let line =
+        |tool: &&QuarantinedTool| format!("'{}' is quarantined: {tool}\n", tool.spec.callable);
     tools.iter().map(line).collect()
 }
 
@@ -103,9 +111,9 @@ pub(super) fn table(servers: &[ServerStatus]) -> String {
             ServerState::Failed { reason, next_start: NextStart::AfterLogin, .. } => {
                 ("-".to_owned(), reason.clone())
             }
-            ServerState::Failed { reason, last_words, .. } => {
-                let more = waiting::logs_hint(&server.name, last_words);
-                ("-".to_owned(), format!("failed: {reason}{last_words}{more}"))
+            ServerState::Failed { reason, stderr_tail, .. } => {
+                let more = waiting::logs_hint(&server.name, stderr_tail);
+                ("-".to_owned(), format!("failed: {reason}{stderr_tail}{more}"))
             }
         };
         let state = match &server.cut {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use onecall_bridge::{NextStart, Quarantined, ServerState, ServerStatus};
-use onecall_config::Format;
+use onecall_bridge::{NextStart, QuarantinedTool, ServerState, ServerStatus};
+use onecall_config::ConfigFormat;
 use serde_json::{Value, json};
 
 /// The results of `onecall check` that are not about a server.
@@ -19,14 +19,14 @@ pub(super) struct Remarks<'a> {
 /// The whole report.
 pub(super) fn report(
     source: Option<&Path>,
-    format: Format,
+    format: ConfigFormat,
     servers: &[ServerStatus],
     remarks: &Remarks<'_>,
     is_ok: bool,
 ) -> Value {
     let format = match format {
-        Format::Onecall => "onecall",
-        Format::PtcMcp => "ptc-mcp",
+        ConfigFormat::Onecall => "onecall",
+        ConfigFormat::PtcMcp => "ptc-mcp",
     };
     json!({
         "ok": is_ok,
@@ -40,7 +40,7 @@ pub(super) fn report(
 }
 
 fn server(status: &ServerStatus) -> Value {
-    let quarantined = |tool: &Quarantined| json!({ "tool": tool.spec.callable.to_string(), "reason": tool.to_string() });
+    let quarantined = |tool: &QuarantinedTool| json!({ "tool": tool.spec.callable.to_string(), "reason": tool.to_string() });
     let mut described = json!({
         "name": status.name.as_str(),
         "transport": status.transport,
@@ -70,8 +70,8 @@ fn state(state: &ServerState) -> Value {
         ServerState::Failed { reason, next_start: NextStart::AfterLogin, .. } => {
             json!({ "state": "needs_login", "reason": reason })
         }
-        ServerState::Failed { reason, last_words, .. } => {
-            json!({ "state": "failed", "reason": format!("{reason}{last_words}") })
+        ServerState::Failed { reason, stderr_tail, .. } => {
+            json!({ "state": "failed", "reason": format!("{reason}{stderr_tail}") })
         }
     }
 }

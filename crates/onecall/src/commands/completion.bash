@@ -1,6 +1,6 @@
 
-# Completes the names of servers and tools where a command takes some: servers as the configuration
-# has them, tools as they were seen last.
+# Completes the names of servers and tools, and the ids of questions, approvals and runs, where a
+# command takes some: servers as the configuration has them, tools as they were seen last.
 _onecall_with_names() {
     _onecall "$@"
     local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" word at names=
@@ -9,7 +9,7 @@ _onecall_with_names() {
     local -a before=()
     for ((at = 1; at < COMP_CWORD; at++)); do
         case "${COMP_WORDS[at]}" in
-            -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args)
+            -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args|--until|--where|--arguments|--happened|--reason)
                 [[ "${COMP_WORDS[at+1]}" == "=" ]] && ((at++))
                 ((at++)) ;;
             -*) ;;
@@ -19,6 +19,9 @@ _onecall_with_names() {
     case "${before[*]}" in
         remove|remove\ *|enable|enable\ *|disable|disable\ *|pin|login|logout|logs) names=server-names ;;
         call|tools\ show|tools\ forget) names=tool-names ;;
+        approvals\ show*|approvals\ approve*|approvals\ deny*) names=question-ids ;;
+        approvals\ revoke*) names=grant-ids ;;
+        resume|cancel) names=unfinished-run-ids ;;
     esac
     case "$previous" in
         --server) names=server-names ;;

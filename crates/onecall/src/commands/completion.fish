@@ -1,6 +1,6 @@
 
-# Completes the names of servers and tools where a command takes some: servers as the configuration
-# has them, tools as they were seen last.
+# Completes the names of servers and tools, and the ids of questions, approvals and runs, where a
+# command takes some: servers as the configuration has them, tools as they were seen last.
 function __fish_onecall_before
     # What stands before the current word and is neither an option nor its value.
     set -l words (commandline -opc)
@@ -12,7 +12,7 @@ function __fish_onecall_before
             continue
         end
         switch $word
-            case -c --config --log --log-format --color --server --tool --detail --limit --lang --out --args
+            case -c --config --log --log-format --color --server --tool --detail --limit --lang --out --args --until --where --arguments --happened --reason
                 set is_value yes
             case '-*'
             case '*'
@@ -30,6 +30,21 @@ function __fish_onecall_takes_tool
     string match -qr '^(call|tools show|tools forget)$' -- (__fish_onecall_before)
 end
 
+function __fish_onecall_takes_question
+    string match -qr '^approvals (show|approve|deny)( .*)?$' -- (__fish_onecall_before)
+end
+
+function __fish_onecall_takes_grant
+    string match -qr '^approvals revoke( .*)?$' -- (__fish_onecall_before)
+end
+
+function __fish_onecall_takes_unfinished_run
+    string match -qr '^(resume|cancel)$' -- (__fish_onecall_before)
+end
+
+complete -c onecall -n __fish_onecall_takes_question -f -a '(onecall question-ids 2>/dev/null)'
+complete -c onecall -n __fish_onecall_takes_grant -f -a '(onecall grant-ids 2>/dev/null)'
+complete -c onecall -n __fish_onecall_takes_unfinished_run -f -a '(onecall unfinished-run-ids 2>/dev/null)'
 complete -c onecall -n __fish_onecall_takes_server -f -a '(onecall server-names 2>/dev/null)'
 complete -c onecall -n __fish_onecall_takes_tool -f -a '(onecall tool-names 2>/dev/null)'
 complete -c onecall -l server -x -a '(onecall server-names 2>/dev/null)' -n '__fish_seen_subcommand_from tools generate'

@@ -1,5 +1,5 @@
-# Completes the names of servers and tools where a command takes some: servers as the configuration
-# has them, tools as they were seen last.
+# Completes the names of servers and tools, and the ids of questions, approvals and runs, where a
+# command takes some: servers as the configuration has them, tools as they were seen last.
 _onecall() {
     local at names
     local -a before found
@@ -7,7 +7,7 @@ _onecall() {
         # What stands before the current word and is neither an option nor its value.
         for ((at = 2; at < CURRENT; at++)); do
             case "$words[at]" in
-                -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args)
+                -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args|--until|--where|--arguments|--happened|--reason)
                     ((at++)) ;;
                 -*) ;;
                 *) before+=("$words[at]") ;;
@@ -16,6 +16,9 @@ _onecall() {
         case "$before" in
             remove|remove\ *|enable|enable\ *|disable|disable\ *|pin|login|logout|logs) names=server-names ;;
             call|tools\ show|tools\ forget) names=tool-names ;;
+            approvals\ show*|approvals\ approve*|approvals\ deny*) names=question-ids ;;
+            approvals\ revoke*) names=grant-ids ;;
+            resume|cancel) names=unfinished-run-ids ;;
         esac
         case "$words[CURRENT-1]" in
             --server) names=server-names ;;

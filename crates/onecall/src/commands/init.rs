@@ -9,12 +9,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dialoguer::MultiSelect;
 use dialoguer::console::Term;
-use onecall_clients::{Client, Discovery, Found, Host, Launch, Os, Server, with_servers};
+use onecall_clients::{
+    Client, DiscoveredServer, Discovery, Launch, Os, Server, UserEnvironment, with_servers,
+};
 
 use crate::cli::Global;
-use crate::commands::adopted_secrets::{Consent, SecretsArguments, settle};
+use crate::commands::editable_config::{EditableConfig, counted, home, require_terminal};
+use crate::commands::imported_secrets::{SecretDecision, SecretsArguments, decide_secrets};
 use crate::commands::note;
-use crate::commands::own_file::{OwnFile, counted, home, must_be_able_to_ask};
 use crate::table::table;
 use crate::terminal;
 
@@ -25,7 +27,7 @@ pub(crate) struct InitArguments {
     #[arg(long, value_name = "CLIENT", value_parser = client_names())]
     client: Vec<String>,
     #[command(flatten)]
-    adoption: AdoptionArguments,
+    options: ImportOptions,
 }
 
 /// What `onecall import` takes.
@@ -38,12 +40,12 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "CLIENT", value_parser = client_names())]
     client: Option<String>,
     #[command(flatten)]
-    adoption: AdoptionArguments,
+    options: ImportOptions,
 }
 
 /// What both take.
 #[derive(Args, Debug)]
-struct AdoptionArguments {
+struct ImportOptions {
     /// Import every server without asking
     #[arg(long, short)]
     yes: bool,
@@ -78,7 +80,7 @@ pub(crate) fn init(arguments: &InitArguments, global: &Global) -> anyhow::Result
         let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
         format!("the files of {}", names.join(", "))
     };
-    adopt(discovery, &place, &arguments.adoption, global)
+    import_servers(discovery, &place, &arguments.options, global)
 }
 
 /// Imports servers from the given files.
@@ -91,19 +93,19 @@ pub(crate) fn import(arguments: &ImportArguments, global: &Global) -> anyhow::Re
     for file in &arguments.files {
         discovery.add_file(file, client, &host, executable.as_deref());
     }
-    if discovery.found.is_empty() && !discovery.problems.is_empty() {
+    if discovery.servers.is_empty() && !discovery.problems.is_empty() {
         bail!("{}", discovery.problems.join("\n"));
     }
-    adopt(discovery, "these files", &arguments.adoption, global)
+    import_servers(discovery, "these files", &arguments.options, global)
 }
 
 /// The system and folders of this process.
 pub(crate) fn host<'h>(
     environment: &'h dyn Fn(&str) -> Option<String>,
-) -> anyhow::Result<Host<'h>> {
+) -> anyhow::Result<UserEnvironment<'h>> {
     let project = std::env::current_dir().context("cannot find the working directory")?;
-    Ok(Host {
-        os: Os::THIS,
+    Ok(UserEnvironment {
+        os: Os::CURRENT,
         environment,
         home: home()?.to_string_lossy().into_owned(),
         project: project.to_string_lossy().into_owned(),
@@ -114,20 +116,22 @@ fn executable() -> Option<String> {
     Some(std::env::current_exe().ok()?.to_string_lossy().into_owned())
 }
 
-fn adopt(
+fn import_servers(
     discovery: Discovery,
     place: &str,
-    arguments: &AdoptionArguments,
+    arguments: &ImportOptions,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     let own = match &arguments.output {
-        Some(path) => OwnFile::at(path)?,
-        None => OwnFile::find(global)?,
+        Some(path) => EditableConfig::at(path)?,
+        None => EditableConfig::find(global)?,
     };
     discovery.problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
     let known = own.servers()?;
-    let is_new = |found: &Found| !known.iter().any(|known| known.leads_to_same(&found.server));
-    let (mut new, old): (Vec<Found>, Vec<Found>) = discovery.found.into_iter().partition(is_new);
+    let is_new =
+        |found: &DiscoveredServer| !known.iter().any(|known| known.is_same_server(&found.server));
+    let (mut new, old): (Vec<DiscoveredServer>, Vec<DiscoveredServer>) =
+        discovery.servers.into_iter().partition(is_new);
     if !old.is_empty() {
         let names: Vec<_> = old.iter().map(|found| found.server.name.as_str()).collect();
         note(&format!("Already in {}: {}", own.path().display(), names.join(", ")));
@@ -147,29 +151,29 @@ fn adopt(
         note("You chose no server; nothing was written");
         return Ok(ExitCode::FAILURE);
     }
-    let consent = if arguments.yes { Consent::Absent } else { Consent::Asked };
-    let copies_secrets = settle(&mut chosen, own.path(), &arguments.secrets, consent)?;
+    let decision = if arguments.yes { SecretDecision::LeaveOut } else { SecretDecision::AskUser };
+    let copies_secrets = decide_secrets(&mut chosen, own.path(), &arguments.secrets, decision)?;
     write(&chosen, &own, copies_secrets, arguments)
 }
 
 /// A table of the servers that were found, with their commands and where they come from.
-fn overview(found: &[Found]) -> String {
+fn overview(found: &[DiscoveredServer]) -> String {
     let mut rows = vec![["SERVER", "HOW", "FROM"].map(str::to_owned)];
     for item in found {
         let name = match item.server.disabled {
             true => format!("{} (disabled)", item.server.name),
             false => item.server.name.clone(),
         };
-        rows.push([name, how(&item.server), origins(item)]);
+        rows.push([name, launch_text(&item.server), origins(item)]);
     }
     table(&rows)
 }
 
 /// The command or the URL, without secrets.
-pub(crate) fn how(server: &Server) -> String {
+pub(crate) fn launch_text(server: &Server) -> String {
     let mut shown = server.clone();
     let secrets = shown.secrets();
-    shown.refer_to(&secrets);
+    shown.replace_secrets(&secrets);
     match &shown.launch {
         Launch::Command { command, args, .. } => {
             let words = std::iter::once(command).chain(args).map(|word| shell_word(word));
@@ -187,8 +191,8 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-fn origins(found: &Found) -> String {
-    let origin = |origin: &onecall_clients::Origin| match origin.is_shared {
+fn origins(found: &DiscoveredServer) -> String {
+    let origin = |origin: &onecall_clients::ServerOrigin| match origin.is_shared {
         true => format!("{} (this project)", origin.client),
         false => origin.client.to_string(),
     };
@@ -197,11 +201,14 @@ fn origins(found: &Found) -> String {
     names.join(", ")
 }
 
-fn choose(found: Vec<Found>, arguments: &AdoptionArguments) -> anyhow::Result<Vec<Found>> {
+fn choose(
+    found: Vec<DiscoveredServer>,
+    arguments: &ImportOptions,
+) -> anyhow::Result<Vec<DiscoveredServer>> {
     if arguments.yes {
         return Ok(found);
     }
-    must_be_able_to_ask("pass --yes to import all of them")?;
+    require_terminal("pass --yes to import all of them")?;
     let items = found.iter().map(|found| {
         // Servers from a project's files were chosen by others, so they are not preselected.
         let is_own = found.origins.iter().any(|origin| !origin.is_shared);
@@ -222,14 +229,15 @@ fn choose(found: Vec<Found>, arguments: &AdoptionArguments) -> anyhow::Result<Ve
                 terminal::exit_interrupted();
             }
         })
-        .context("cannot ask")?
+        .context("cannot ask which servers to import")?
         .unwrap_or_default();
-    let is_chosen = |(index, found): (usize, Found)| chosen.contains(&index).then_some(found);
+    let is_chosen =
+        |(index, found): (usize, DiscoveredServer)| chosen.contains(&index).then_some(found);
     Ok(found.into_iter().enumerate().filter_map(is_chosen).collect())
 }
 
 /// Renames servers that have the name of a different server in the file.
-fn rename(servers: &mut [Found], known: &[Server]) {
+fn rename(servers: &mut [DiscoveredServer], known: &[Server]) {
     let mut taken: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
     for found in servers {
         let name = found.server.name.clone();
@@ -243,22 +251,22 @@ fn rename(servers: &mut [Found], known: &[Server]) {
 }
 
 fn write(
-    chosen: &[Found],
-    own: &OwnFile,
+    chosen: &[DiscoveredServer],
+    own: &EditableConfig,
     copies_secrets: bool,
-    arguments: &AdoptionArguments,
+    arguments: &ImportOptions,
 ) -> anyhow::Result<ExitCode> {
-    let comments = |found: &Found| {
+    let comments = |found: &DiscoveredServer| {
         let mut lines = vec![format!("from {}", origins(found))];
         lines.extend(found.server.notes.iter().map(|note| format!("note: {note}")));
         lines.iter().map(|line| line.replace(['\n', '\r'], " ")).collect()
     };
     let servers: Vec<_> = chosen.iter().map(|found| (&found.server, comments(found))).collect();
-    let text = with_servers(own.text(), &servers).map_err(|error| own.wrong(&error))?;
+    let text = with_servers(own.text(), &servers).map_err(|error| own.edit_error(&error))?;
     own.save(&text)?;
     let verb = if own.exists() { "Added" } else { "Wrote" };
     note(&format!("{verb} {} to {}", counted(chosen.len(), "server"), own.path().display()));
-    for Found { server, .. } in chosen {
+    for DiscoveredServer { server, .. } in chosen {
         server.notes.iter().for_each(|it| note(&format!("Note on '{}': {it}", server.name)));
     }
     if copies_secrets && own.exists() && own.is_readable_by_others() {
@@ -268,7 +276,7 @@ fn write(
         ));
     }
     let names: Vec<String> = chosen.iter().map(|found| found.server.name.clone()).collect();
-    let is_fine = arguments.no_check || own.try_out(&text, &names)?;
+    let is_fine = arguments.no_check || own.test_servers(&text, &names)?;
     note("Next: run `onecall install CLIENT` to add onecall to your agent's client");
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -5,9 +5,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use onecall_bridge::wanted_login;
+use onecall_bridge::probe_auth_requirement;
 use onecall_config::ServerConfig;
-use onecall_login::{Granted, LoggedOut, LoginError, PendingLogin, Trust, log_out};
+use onecall_login::{IssuerTrust, LoginError, LoginGrant, LogoutOutcome, PendingLogin, log_out};
 
 use crate::cli::Global;
 use crate::commands::{note, pin, say};
@@ -35,10 +35,11 @@ pub(crate) fn login(
     let limit = Duration::from_secs(seconds);
     let show = |address: &str| show(name, address, browser);
     let runtime = setup::tokio_runtime()?;
-    let pending = match runtime.block_on(PendingLogin::prepare(&server, wanted_login(&server))) {
-        Ok(pending) => pending,
-        Err(error) => return failed(error),
-    };
+    let pending =
+        match runtime.block_on(PendingLogin::prepare(&server, probe_auth_requirement(&server))) {
+            Ok(pending) => pending,
+            Err(error) => return failed(error),
+        };
     let Some(trust) = trust(&pending)? else {
         note("Not logged in; nothing was changed");
         return Ok(ExitCode::FAILURE);
@@ -52,8 +53,8 @@ pub(crate) fn login(
     match outcome {
         Some(Ok(granted)) => {
             // Another account may have other tools.
-            listings::forget([name], global);
-            note(&welcome(name, &granted));
+            listings::remove([name], global);
+            note(&success_text(name, &granted));
             Ok(ExitCode::SUCCESS)
         }
         Some(Err(error)) => failed(error),
@@ -66,29 +67,29 @@ pub(crate) fn login(
 
 /// Asks the user about everything suspicious in the login; `None` if the user declines. Without a
 /// terminal only the configuration decides.
-fn trust(pending: &PendingLogin<'_>) -> anyhow::Result<Option<Trust>> {
-    let doubts = pending.doubts();
-    if doubts.is_empty() || !io::stdin().is_terminal() {
-        return Ok(Some(Trust::Configuration));
+fn trust(pending: &PendingLogin<'_>) -> anyhow::Result<Option<IssuerTrust>> {
+    let security_warnings = pending.security_warnings();
+    if security_warnings.is_empty() || !io::stdin().is_terminal() {
+        return Ok(Some(IssuerTrust::Configuration));
     }
-    for doubt in doubts {
-        say(&format!("warning: {}", neutralise(&doubt.to_string())));
-        if !pin::agrees("Log in anyway?")? {
+    for warning in security_warnings {
+        say(&format!("warning: {}", neutralise(&warning.to_string())));
+        if !pin::confirm("Log in anyway?")? {
             return Ok(None);
         }
     }
-    Ok(Some(Trust::Person))
+    Ok(Some(IssuerTrust::User))
 }
 
 /// Logs out of a server.
 pub(crate) fn logout(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
     let server = find(name, global)?;
     match setup::tokio_runtime()?.block_on(log_out(&server)) {
-        Ok(LoggedOut::WasNot) => note(&format!("You were not logged in to {name}")),
-        Ok(LoggedOut::Forgotten { not_revoked: None }) => {
+        Ok(LogoutOutcome::NotLoggedIn) => note(&format!("You were not logged in to {name}")),
+        Ok(LogoutOutcome::LoggedOut { not_revoked: None }) => {
             note(&format!("Logged out of {name}"));
         }
-        Ok(LoggedOut::Forgotten { not_revoked: Some(why) }) => {
+        Ok(LogoutOutcome::LoggedOut { not_revoked: Some(why) }) => {
             note(&format!("Logged out of {name}; its tokens stay valid until they expire: {why}"));
         }
         Err(error) => return failed(error),
@@ -155,12 +156,12 @@ fn open(address: &str) -> bool {
     })
 }
 
-fn welcome(name: &str, granted: &Granted) -> String {
+fn success_text(name: &str, granted: &LoginGrant) -> String {
     let mut text = format!("Logged in to {name}");
     if !granted.scopes.is_empty() {
         text.push_str(&format!(" ({})", neutralise(&granted.scopes.join(" "))));
     }
-    if !granted.renews_itself {
+    if !granted.is_renewable {
         text.push_str("; this login does not renew itself and ends when its token expires");
     }
     text

@@ -8,16 +8,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use dialoguer::console::style;
-use onecall_config::Logs;
+use onecall_config::LogFiles;
 use onecall_core::nearest::nearest;
 use onecall_core::text::{visible, visible_json, visible_line};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::cli::Global;
+use crate::commands::editable_config::EditableConfig;
 use crate::commands::note;
-use crate::commands::own_file::OwnFile;
-use crate::logs::{Entry, LogFolder, Source, Tail};
+use crate::logs::{EntrySource, LogFileEntry, LogFolder, Tail};
 use crate::terminal::print_styled;
 
 /// How often the files are checked for new lines.
@@ -26,55 +26,57 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// What `onecall logs` takes.
 #[derive(Args, Debug)]
 pub(crate) struct LogsArguments {
-    /// Only what is about this server; without it, everything in the order of time
+    /// Show only lines about this server [default: all lines, in the order of time]
     server: Option<String>,
-    /// Go on with what is written, until Ctrl-C
+    /// Keep showing new lines as they are written, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
-    /// How many of the last lines to show
+    /// Show this many of the last lines
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 50)]
     lines: usize,
-    /// Only what gateways say that is not about one of your servers
+    /// Show only lines of gateways that are not about one of your servers
     #[arg(long, conflicts_with = "server")]
     gateway: bool,
     /// Print every line as a JSON object: time, pid, server, source, level, message
     #[arg(long)]
     json: bool,
-    /// Print where the file of the server is, or the folder of all, and show nothing
+    /// Print the path of the server's log file, or of the folder with all logs, instead of the
+    /// lines
     #[arg(long, conflicts_with_all = ["follow", "lines", "json"])]
     path: bool,
 }
 
 /// Shows the last lines, and follows the files if requested.
 pub(crate) fn logs(arguments: &LogsArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let folder = LogFolder::of_user()
-        .context("there is no place for logs: neither XDG_STATE_HOME nor HOME is set")?;
-    let wanted = Wanted::of(arguments, &folder, global)?;
+    let folder = LogFolder::of_user().context(
+        "onecall cannot find your state directory, where the logs are: set HOME or XDG_STATE_HOME",
+    )?;
+    let selection = LogSelection::of(arguments, &folder, global)?;
     if arguments.path {
-        let path = match &wanted {
-            Wanted::All => folder.path().to_owned(),
-            Wanted::Gateway => folder.gateway(),
-            Wanted::Server(name) => folder.server(name),
+        let path = match &selection {
+            LogSelection::All => folder.path().to_owned(),
+            LogSelection::Gateway => folder.gateway(),
+            LogSelection::Server(name) => folder.server(name),
         };
         print_styled(&format!("{}\n", visible_line(&path.display().to_string())))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut tails: Vec<Tail> = wanted.files(&folder).into_iter().map(Tail::new).collect();
-    let mut entries: Vec<Entry> =
-        tails.iter_mut().flat_map(|tail| tail.begin(arguments.lines)).collect();
+    let mut tails: Vec<Tail> = selection.files(&folder).into_iter().map(Tail::new).collect();
+    let mut entries: Vec<LogFileEntry> =
+        tails.iter_mut().flat_map(|tail| tail.last_entries(arguments.lines)).collect();
     if entries.is_empty() && arguments.lines > 0 {
-        note(&wanted.absence(&folder, global));
+        note(&selection.absence(&folder, global));
     }
     sort(&mut entries);
     let first = entries.len().saturating_sub(arguments.lines);
     print(entries.split_off(first), arguments.json)?;
-    while arguments.follow && is_read()? {
-        for path in wanted.files(&folder) {
+    while arguments.follow && wait_while_read()? {
+        for path in selection.files(&folder) {
             if !tails.iter().any(|tail| *tail.path() == path) {
                 tails.push(Tail::new(path));
             }
         }
-        let mut entries: Vec<Entry> = tails.iter_mut().flat_map(Tail::more).collect();
+        let mut entries: Vec<LogFileEntry> = tails.iter_mut().flat_map(Tail::new_entries).collect();
         sort(&mut entries);
         print(entries, arguments.json)?;
     }
@@ -82,13 +84,13 @@ pub(crate) fn logs(arguments: &LogsArguments, global: &Global) -> anyhow::Result
 }
 
 /// Which logs are shown.
-enum Wanted {
+enum LogSelection {
     All,
     Gateway,
     Server(String),
 }
 
-impl Wanted {
+impl LogSelection {
     /// The logs that the command line asks for. A server must be configured, or have logs.
     fn of(arguments: &LogsArguments, folder: &LogFolder, global: &Global) -> anyhow::Result<Self> {
         let Some(name) = &arguments.server else {
@@ -96,7 +98,8 @@ impl Wanted {
         };
         let mut known = folder.server_names();
         // Logs must be readable even if the configuration is invalid.
-        let configured = OwnFile::find(global).and_then(|own| own.servers()).unwrap_or_default();
+        let configured =
+            EditableConfig::find(global).and_then(|own| own.servers()).unwrap_or_default();
         known.extend(configured.into_iter().map(|server| server.name));
         if known.contains(name) || folder.server(name).exists() {
             return Ok(Self::Server(name.clone()));
@@ -124,7 +127,7 @@ impl Wanted {
             Self::Gateway => " of gateways".to_owned(),
             Self::Server(name) => format!(" of '{name}'"),
         };
-        if global.loaded().is_ok_and(|loaded| loaded.config.logs == Logs::Off) {
+        if global.loaded().is_ok_and(|loaded| loaded.config.logs == LogFiles::Off) {
             return format!("There are no logs{of}: the configuration has `logs: off`");
         }
         format!(
@@ -136,12 +139,12 @@ impl Wanted {
 }
 
 /// Sorts entries by time; entries of the same moment keep their order.
-fn sort(entries: &mut [Entry]) {
+fn sort(entries: &mut [LogFileEntry]) {
     entries.sort_by(|a, b| a.time.cmp(&b.time));
 }
 
 /// Waits for the interval; returns whether stdout still has a reader.
-fn is_read() -> io::Result<bool> {
+pub(super) fn wait_while_read() -> io::Result<bool> {
     let stdout = io::stdout();
     let interval = Timespec::try_from(INTERVAL).map_err(io::Error::other)?;
     // No event is requested: a closed reader is always reported.
@@ -155,13 +158,13 @@ fn is_read() -> io::Result<bool> {
     Ok(!watched.revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL))
 }
 
-fn print(entries: Vec<Entry>, as_json: bool) -> anyhow::Result<()> {
+fn print(entries: Vec<LogFileEntry>, as_json: bool) -> anyhow::Result<()> {
     let mut text = String::new();
     for entry in &entries {
         if as_json {
             text.push_str(&visible_json(&serde_json::to_string(entry)?));
         } else {
-            text.push_str(&shown(entry));
+            text.push_str(&entry_text(entry));
         }
         text.push('\n');
     }
@@ -170,14 +173,14 @@ fn print(entries: Vec<Entry>, as_json: bool) -> anyhow::Result<()> {
 
 /// An entry as text for a person. Further lines of a message are indented, so that they cannot be
 /// mistaken for another entry.
-fn shown(entry: &Entry) -> String {
-    let Entry { time, pid, server, source, level, message } = entry;
+fn entry_text(entry: &LogFileEntry) -> String {
+    let LogFileEntry { time, pid, server, source, level, message } = entry;
     let name = visible_line(server.as_deref().unwrap_or("gateway")).into_owned();
     let level = visible_line(level);
     let label = match source {
-        Source::Stderr => "stderr".to_owned(),
-        Source::Log => format!("log {level}"),
-        Source::Gateway => level.to_string(),
+        EntrySource::Stderr => "stderr".to_owned(),
+        EntrySource::Log => format!("log {level}"),
+        EntrySource::Gateway => level.to_string(),
     };
     let label = match level.as_ref() {
         "warn" | "warning" => style(label).yellow(),

@@ -33,7 +33,7 @@ pub(crate) fn licences() -> anyhow::Result<ExitCode> {
 /// Prints the completion script for a shell.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut visible(Cli::command()), "onecall", &mut script);
+    clap_complete::generate(shell, &mut without_hidden(Cli::command()), "onecall", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     print(&match shell {
         Shell::Bash => script + NAMES_IN_BASH,
@@ -48,7 +48,7 @@ pub(crate) fn completions(shell: Shell) -> anyhow::Result<ExitCode> {
 
 /// Writes a man page for each command into a folder, or prints the first one.
 pub(crate) fn man(folder: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let command = visible(Cli::command());
+    let command = without_hidden(Cli::command());
     let Some(folder) = folder else {
         let mut page = Vec::new();
         Man::new(command).render(&mut page)?;
@@ -63,7 +63,7 @@ pub(crate) fn man(folder: Option<&Path>) -> anyhow::Result<ExitCode> {
 }
 
 /// The command line without internal commands.
-fn visible(command: Command) -> Command {
+fn without_hidden(command: Command) -> Command {
     let shown: Vec<Command> =
         command.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
     let plain = Command::new("onecall")

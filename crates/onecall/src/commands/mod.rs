@@ -1,24 +1,27 @@
 //! The subcommands, one file each, and the dispatch to them.
 
-mod adopted_secrets;
+mod approvals;
 mod cache;
 mod call;
 mod calls;
+mod cancel;
 mod check;
 mod check_json;
 mod config;
 mod doctor;
+mod editable_config;
 mod exec;
 mod generate;
+mod imported_secrets;
 pub(crate) mod init;
 pub(crate) mod install;
 mod login;
 mod logs;
 mod manual;
-mod own_file;
 mod pin;
 mod proxy;
 mod repl;
+mod resume;
 mod run;
 mod runs;
 mod schema;
@@ -39,6 +42,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use onecall_clients::Switch;
 
+pub(crate) use approvals::{ApprovalsCommand, answered};
 pub(crate) use cache::CacheCommand;
 pub(crate) use config::ConfigCommand;
 pub(crate) use logs::LogsArguments;
@@ -47,9 +51,9 @@ pub(crate) use secrets::SecretsCommand;
 pub(crate) use stats::StatsArguments;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
-use crate::setup::Need;
+use crate::setup::ConfigurationNeed;
 use crate::telemetry::Exporter;
-use crate::terminal::{Readable, Stderr, be_quiet, is_quiet};
+use crate::terminal::{Stderr, TerminalEscaper, is_quiet, set_quiet};
 use crate::{demo, logging, setup, system};
 
 /// The exit code for an invalid command line, configuration or input file.
@@ -59,7 +63,7 @@ const EXIT_USAGE: u8 = 2;
 pub(crate) fn run(cli: Cli) -> ExitCode {
     cli.global.color.apply();
     if cli.global.quiet {
-        be_quiet();
+        set_quiet();
     }
     let closed = system::close_to_other_processes()
         .context("cannot keep other processes from reading this one's memory");
@@ -71,7 +75,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         if is_closed_output(&error) {
             return ExitCode::SUCCESS;
         }
-        logging::complain(cli.global.log_format, &format!("{error:#}"));
+        logging::report_error(cli.global.log_format, &format!("{error:#}"));
         ExitCode::from(EXIT_USAGE)
     })
 }
@@ -84,9 +88,11 @@ fn is_closed_output(error: &anyhow::Error) -> bool {
 
 fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     let exporter = match &command {
-        Command::Serve(_) | Command::Run(_) | Command::Exec(_) | Command::Proxy { .. } => {
-            Exporter::start(|| setup::telemetry(global))
-        }
+        Command::Serve(_)
+        | Command::Run(_)
+        | Command::Resume { .. }
+        | Command::Exec(_)
+        | Command::Proxy { .. } => Exporter::start(|| setup::telemetry(global)),
         _ => Ok(None),
     };
     logging::start(global, &command, exporter.as_ref().ok().and_then(Option::as_ref))?;
@@ -95,7 +101,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         None
     });
     if names_its_configuration(&command) {
-        setup::say_source(global, need(&command))?;
+        setup::print_source(global, need(&command))?;
     }
     let code = perform(command, global);
     crate::logs::finish();
@@ -123,25 +129,28 @@ fn names_its_configuration(command: &Command) -> bool {
             | Command::Login { .. }
             | Command::Logout { .. }
             | Command::Runs(_)
+            | Command::Approvals { .. }
+            | Command::Resume { .. }
+            | Command::Cancel { .. }
             | Command::Stats(_)
             | Command::Cache { .. }
     )
 }
 
 /// How much a command depends on a configuration.
-fn need(command: &Command) -> Need {
+fn need(command: &Command) -> ConfigurationNeed {
     match command {
         Command::Call(_)
         | Command::Tools { command: Some(ToolsCommand::Show { .. }), .. }
         | Command::Generate(_)
         | Command::Pin { .. }
         | Command::Login { .. }
-        | Command::Logout { .. } => Need::Required,
+        | Command::Logout { .. } => ConfigurationNeed::Required,
         Command::Repl
         | Command::Proxy { .. }
         | Command::List { .. }
-        | Command::Tools { command: None, .. } => Need::Servers,
-        _ => Need::Optional,
+        | Command::Tools { command: None, .. } => ConfigurationNeed::Servers,
+        _ => ConfigurationNeed::Optional,
     }
 }
 
@@ -154,6 +163,9 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Exec(arguments) => exec::exec(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Runs(arguments) => runs::runs(arguments, global),
+        Command::Approvals { command } => approvals::approvals(command, global),
+        Command::Resume { run, json } => resume::resume(&run, json, global),
+        Command::Cancel { run, json } => cancel::cancel(&run, json, global),
         Command::Logs(arguments) => logs::logs(&arguments, global),
         Command::Stats(arguments) => stats::stats(&arguments, global),
         Command::Doctor { json } => doctor::doctor(json, global),
@@ -188,14 +200,19 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Command::Logout { server } => login::logout(&server, global),
         Command::Demo => demo::demo(),
-        Command::Schema { markdown } => {
-            schema::schema(if markdown { schema::Form::Markdown } else { schema::Form::JsonSchema })
-        }
+        Command::Schema { markdown } => schema::schema(if markdown {
+            schema::SchemaFormat::Markdown
+        } else {
+            schema::SchemaFormat::JsonSchema
+        }),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { folder } => manual::man(folder.as_deref()),
         Command::Licences => manual::licences(),
         Command::ServerNames => servers::names(global),
         Command::ToolNames => tools::names(global),
+        Command::QuestionIds => approvals::ids(global),
+        Command::GrantIds => approvals::grant_ids(global),
+        Command::UnfinishedRunIds => cancel::ids(global),
         Command::DemoServer => demo::serve(),
         Command::Calls => calls::calls(global),
         Command::Guard => Ok(ExitCode::SUCCESS),
@@ -205,7 +222,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
 /// Writes a line to stderr, made safe for a terminal because it may contain text from a server.
 /// Errors of stderr are ignored.
 pub(crate) fn say(line: &str) {
-    let line = Readable::new(io::stderr().is_terminal()).text(line);
+    let line = TerminalEscaper::new(io::stderr().is_terminal()).text(line);
     _ = Stderr.write_all(format!("{line}\n").as_bytes());
 }
 

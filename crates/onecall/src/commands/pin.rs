@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use onecall_bridge::{Bridge, Part, PinState, Pins, ServerState, Setting};
+use onecall_bridge::{Bridge, ConnectionOptions, DefinitionPart, PinState, Pins, ServerState};
 use onecall_catalog::{Catalog, ToolDefinition};
 use onecall_config::{Config, ServerConfig};
 use onecall_core::text::visible_line;
@@ -14,11 +14,11 @@ use onecall_core::{CallableName, ServerName, ToolName};
 
 use crate::cli::Global;
 use crate::commands::{note, say};
-use crate::comparison::compared;
+use crate::line_diff::diff_lines;
 use crate::{listings, logs, setup, waiting};
 
 /// How many similar names are suggested for an unknown one.
-const NEAREST: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// Accepts the tools of `server` as they are now, or only those named.
 pub(crate) fn pin(
@@ -28,39 +28,39 @@ pub(crate) fn pin(
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    logs::keep(&config);
+    logs::configure(&config);
     let (server, file) = pinned(&config.servers, server)?;
     let name = server.name.clone();
-    let listed = listed(server, &config)?;
+    let listed = list_tools(server, &config)?;
     let pins = Pins::read(&file).map_err(|error| anyhow::anyhow!("server '{name}': {error}"))?;
     let mut pins = pins.unwrap_or_else(|| Pins::none(&name));
-    let meant = meant(&name, &listed, names)?;
-    let is_meant = |tool: &&ToolDefinition| names.is_empty() || meant.contains(&tool.tool);
-    let news: Vec<(&ToolDefinition, PinState)> = listed
+    let selected = selected_tools(&name, &listed, names)?;
+    let is_selected = |tool: &&ToolDefinition| names.is_empty() || selected.contains(&tool.tool);
+    let changes: Vec<(&ToolDefinition, PinState)> = listed
         .iter()
-        .filter(is_meant)
+        .filter(is_selected)
         .map(|tool| (tool, pins.state(tool)))
         .filter(|(_, state)| *state != PinState::Same)
         .collect();
-    if news.is_empty() {
+    if changes.is_empty() {
         note(&format!(
             "Nothing to accept: the tools of '{name}' have not changed since they were pinned"
         ));
         return Ok(ExitCode::SUCCESS);
     }
     let mut stdout = io::stdout().lock();
-    for (tool, state) in &news {
-        stdout.write_all(shown(tool, state, &pins).as_bytes())?;
+    for (tool, state) in &changes {
+        stdout.write_all(changes_text(tool, state, &pins).as_bytes())?;
     }
     stdout.flush()?;
-    let tools = if news.len() == 1 { "this tool" } else { "these tools" };
-    if !yes && !agrees(&format!("Accept {tools} of '{name}'?"))? {
+    let tools = if changes.len() == 1 { "this tool" } else { "these tools" };
+    if !yes && !confirm(&format!("Accept {tools} of '{name}'?"))? {
         note("Nothing was accepted");
         return Ok(ExitCode::FAILURE);
     }
-    news.iter().for_each(|(tool, _)| pins.accept(tool));
+    changes.iter().for_each(|(tool, _)| pins.accept(tool));
     pins.write(&file).map_err(|error| anyhow::anyhow!("server '{name}': {error}"))?;
-    note(&format!("Accepted {} of '{name}'", count(news.len())));
+    note(&format!("Accepted {} of '{name}'", count(changes.len())));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -83,24 +83,25 @@ fn pinned(servers: &[ServerConfig], wanted: &str) -> anyhow::Result<(ServerConfi
 }
 
 /// The tools that these names refer to, in any spelling that other commands accept.
-fn meant(
+fn selected_tools(
     server: &ServerName,
     listed: &Arc<Vec<ToolDefinition>>,
     names: &[String],
 ) -> anyhow::Result<Vec<ToolName>> {
-    let catalog = Catalog::default().next([(server.clone(), Arc::clone(listed))]);
+    let catalog = Catalog::default().with_tool_lists([(server.clone(), Arc::clone(listed))]);
     let own_name = |callable: &CallableName| {
         let own = catalog.get(callable.as_str()).map(|spec| visible_line(spec.tool.as_str()));
         format!("'{}'", own.unwrap_or_default())
     };
-    let mut meant = Vec::new();
+    let mut selected = Vec::new();
     for name in names {
-        let found = catalog.named(name);
+        let found = catalog.find_by_name(name);
         let shown = visible_line(name);
         match found.as_slice() {
-            [spec] => meant.push(spec.tool.clone()),
+            [spec] => selected.push(spec.tool.clone()),
             [] => {
-                let near: Vec<_> = catalog.nearest(name, NEAREST).iter().map(own_name).collect();
+                let near: Vec<_> =
+                    catalog.nearest(name, MAX_SUGGESTIONS).iter().map(own_name).collect();
                 ensure!(!near.is_empty(), "server '{server}' has no tool '{shown}'");
                 bail!("server '{server}' has no tool '{shown}'. Did you mean: {}?", near.join(", "))
             }
@@ -110,24 +111,30 @@ fn meant(
             }
         }
     }
-    Ok(meant)
+    Ok(selected)
 }
 
 /// All tools that the server lists now.
-fn listed(mut server: ServerConfig, config: &Config) -> anyhow::Result<Arc<Vec<ToolDefinition>>> {
+fn list_tools(
+    mut server: ServerConfig,
+    config: &Config,
+) -> anyhow::Result<Arc<Vec<ToolDefinition>>> {
     // Listing must not accept any tools.
     server.pins = None;
     let name = server.name.clone();
     setup::tokio_runtime()?.block_on(async {
-        let setting = Setting { downloads: setup::downloads(), ..Setting::default() };
-        let bridge = Bridge::start_in(vec![server], Vec::new(), setup::guard()?, setting);
-        waiting::shown(bridge.catalog(), || bridge.status()).await;
+        let options =
+            ConnectionOptions { downloads: setup::downloads(), ..ConnectionOptions::default() };
+        let bridge = Bridge::start_with(vec![server], Vec::new(), setup::guard()?, options);
+        waiting::with_progress(bridge.catalog(), || bridge.status()).await;
         let status = bridge.status();
         let listed = bridge.listed(&name).unwrap_or_default();
-        listings::keep(&bridge, config);
+        listings::save(&bridge, config);
         bridge.shutdown().await;
         let failure = status.into_iter().find_map(|status| match status.state {
-            ServerState::Failed { reason, last_words, .. } => Some(format!("{reason}{last_words}")),
+            ServerState::Failed { reason, stderr_tail, .. } => {
+                Some(format!("{reason}{stderr_tail}"))
+            }
             _ => None,
         });
         ensure!(failure.is_none(), "server '{name}': {}", failure.unwrap_or_default());
@@ -136,16 +143,18 @@ fn listed(mut server: ServerConfig, config: &Config) -> anyhow::Result<Arc<Vec<T
 }
 
 /// The changes to a tool, with every character visible.
-fn shown(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
+fn changes_text(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
     let name = visible_line(tool.tool.as_str());
     let before = pins.definition(&tool.tool);
     let (mut text, parts) = match state {
         PinState::Changed(parts) => (format!("{name} has changed\n"), parts.as_slice()),
-        PinState::New | PinState::Same => (format!("{name} is new\n"), Part::ALL.as_slice()),
+        PinState::New | PinState::Same => {
+            (format!("{name} is new\n"), DefinitionPart::ALL.as_slice())
+        }
     };
     for part in parts {
         let old = before.as_ref().map_or(String::new(), |before| part.readable(before));
-        let difference = compared(&old, &part.readable(tool));
+        let difference = diff_lines(&old, &part.readable(tool));
         if !difference.is_empty() {
             text.push_str(&format!("  {part}:\n"));
             difference.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
@@ -156,18 +165,18 @@ fn shown(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
 }
 
 /// Asks a question; the default answer is no.
-pub(super) fn agrees(question: &str) -> anyhow::Result<bool> {
-    Ok(matches!(answer(&format!("{question} [y/N] "))?.trim(), "y" | "Y" | "yes"))
+pub(super) fn confirm(question: &str) -> anyhow::Result<bool> {
+    Ok(matches!(read_answer(&format!("{question} [y/N] "))?.trim(), "y" | "Y" | "yes"))
 }
 
 /// Asks a question; an empty line means yes, the end of the input no.
-pub(super) fn agrees_by_default(question: &str) -> anyhow::Result<bool> {
-    let answer = answer(&format!("{question} [Y/n] "))?;
+pub(super) fn confirm_by_default(question: &str) -> anyhow::Result<bool> {
+    let answer = read_answer(&format!("{question} [Y/n] "))?;
     Ok(answer.ends_with('\n') && matches!(answer.trim(), "" | "y" | "Y" | "yes"))
 }
 
 /// The line that the user types; empty at the end of the input.
-fn answer(question: &str) -> anyhow::Result<String> {
+fn read_answer(question: &str) -> anyhow::Result<String> {
     let mut stderr = io::stderr();
     write!(stderr, "{question}")?;
     stderr.flush()?;

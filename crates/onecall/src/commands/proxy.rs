@@ -12,30 +12,32 @@ use serde_json::Value;
 use crate::cli::Global;
 use crate::commands::run::read;
 use crate::commands::say;
-use crate::live::{Echo, Live};
+use crate::live::{Echo, LiveProgress};
 use crate::setup;
-use crate::terminal::{EXIT_INTERRUPTED, Readable, print};
+use crate::terminal::{EXIT_INTERRUPTED, TerminalEscaper, print};
+use crate::terminal_questions::while_asking;
 
 /// Executes the plan in `file`, or explains it.
 pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let text = read(file, "plan")?;
     let plan: Value = serde_json::from_str(&text).context("the plan is not valid JSON")?;
     let Value::Object(plan) = plan else { bail!("the plan is not a JSON object") };
-    let request = PlanRequest::read(&plan);
     if explain {
+        let request = PlanRequest::read(&plan);
         let plan = setup::ask_gateway(global, async |gateway| gateway.check_plan(request).await)?;
         let explained = plan.map(|plan| format!("{plan}\n"));
         return conclude(explained);
     }
-    let live = Live::new(Echo::Output);
+    let live = LiveProgress::new(Echo::Output);
     let answer = setup::with_gateway(global, async |gateway| {
-        let running = live.connecting(gateway.run_plan(request, &live), || gateway.status());
+        let work = while_asking(gateway, global, gateway.run_plan(&plan, &live));
+        let running = live.connecting(work, || gateway.status());
         let answer = live.unless_interrupted(running).await;
         live.finish();
         answer
     });
     match answer? {
-        Some(answer) => conclude(answer.map(|answer| shown(&answer))),
+        Some(answer) => conclude(answer.map(|answer| answer_text(&answer))),
         None => {
             say(&format!("onecall: interrupted after {}", live.calls_made()));
             Ok(ExitCode::from(EXIT_INTERRUPTED))
@@ -50,14 +52,14 @@ fn conclude(answer: Result<String, impl Display>) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(failed) => {
-            say(&Readable::new(io::stderr().is_terminal()).text(&failed.to_string()));
+            say(&TerminalEscaper::new(io::stderr().is_terminal()).text(&failed.to_string()));
             Ok(ExitCode::FAILURE)
         }
     }
 }
 
 /// The answer as text: text blocks unchanged, all others as JSON.
-fn shown(answer: &PlanAnswer) -> String {
+fn answer_text(answer: &PlanAnswer) -> String {
     let mut shown = String::new();
     for block in &answer.content {
         match block.get("text") {

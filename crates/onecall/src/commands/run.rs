@@ -5,15 +5,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use onecall_core::{Detail, EngineChoice, Failure, Outcome, Program};
+use onecall_core::{EngineChoice, Failure, Outcome, OutcomeDetail, Program};
 use onecall_engine::check_choice;
 use onecall_runtime::Transcript;
 
 use crate::cli::{Global, RunArguments};
-use crate::commands::source::Source;
+use crate::commands::source::ProgramSource;
 use crate::commands::{note, say};
-use crate::live::{Echo, Live, tool_calls};
-use crate::terminal::{EXIT_INTERRUPTED, Readable, print};
+use crate::live::{Echo, LiveProgress, tool_calls};
+use crate::terminal::{EXIT_INTERRUPTED, TerminalEscaper, print};
+use crate::terminal_questions::while_asking;
 use crate::{setup, waiting};
 
 /// The exit code for a timeout, as in `timeout(1)`.
@@ -24,34 +25,34 @@ const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Runs a program, or reports what it would do.
 pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let source = Source::read(arguments)?;
+    let source = ProgramSource::read(arguments)?;
     let engine = arguments.engine.as_deref().and_then(EngineChoice::named);
     check_choice(source.language, engine)?;
     let program = Program {
         language: source.language,
         engine,
         timeout: arguments.timeout,
-        detail: if arguments.json { Detail::Whole } else { Detail::Brief },
+        detail: if arguments.json { OutcomeDetail::Whole } else { OutcomeDetail::Brief },
         argv: source.argv.clone(),
         ..Program::new(source.code.as_str())
     };
     if arguments.dry_run {
         return preview(&program, &source, global);
     }
-    let live = Live::new(if arguments.json { Echo::Nothing } else { Echo::Output });
+    let live = LiveProgress::new(if arguments.json { Echo::Nothing } else { Echo::Output });
     let loaded = setup::load(global)?;
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
         let gateway = setup::gateway_on_demand(loaded)?;
         let run = async {
-            gateway.installed_for(&program).await;
-            gateway.run(&program, &live).await
+            gateway.wait_until_installed(&program).await;
+            while_asking(&gateway, global, gateway.run(&program, &live)).await
         };
         let running = live.connecting(run, || gateway.status());
         let outcome = live.unless_interrupted(running).await;
         live.finish();
         let failure = outcome.as_ref().and_then(|outcome| outcome.result.as_ref().err());
-        waiting::say_failures(
+        waiting::print_failures(
             &gateway.status(),
             &failure.map(ToString::to_string).unwrap_or_default(),
         );
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<E
         say(&format!("onecall: interrupted after {}", live.calls_made()));
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
     };
-    source.name_in(&mut outcome);
+    source.insert_file_name(&mut outcome);
     if arguments.json {
         let path = arguments.path().and_then(Path::to_str);
         print(&format!("{}\n", Transcript::new(&outcome, path).to_json()))?;
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<E
     }
 }
 
-fn preview(program: &Program, source: &Source, global: &Global) -> anyhow::Result<ExitCode> {
+fn preview(program: &Program, source: &ProgramSource, global: &Global) -> anyhow::Result<ExitCode> {
     let preview = setup::ask_gateway(global, async |gateway| gateway.preview(program).await)?;
     print(&format!("{}\n", source.named(&preview.to_string())))?;
     Ok(if preview.refusal.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -106,27 +107,27 @@ pub(crate) fn read(file: &Path, what: &str) -> anyhow::Result<String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        anyhow::anyhow!("the {what} in {name} is not UTF-8 text (byte {at} does not fit)")
+        anyhow::anyhow!("the {what} in {name} is not UTF-8 text (byte {at} is not valid)")
     })
 }
 
 fn conclude(outcome: &Outcome) {
     let seconds = outcome.duration.as_secs_f64();
     let calls = tool_calls(outcome.calls.completed);
-    for shown in &outcome.shown {
+    for shown in &outcome.media {
         let bytes = shown.data.len() / 4 * 3;
-        note(&format!("onecall: it showed {} of about {bytes} bytes", shown.mime_type));
+        note(&format!("onecall: the program displayed {} of about {bytes} bytes", shown.mime_type));
     }
-    let readable = Readable::new(io::stderr().is_terminal());
+    let escaper = TerminalEscaper::new(io::stderr().is_terminal());
     match &outcome.result {
         Ok(()) => note(&format!("onecall: done in {seconds:.2}s, {calls}")),
         Err(failure) => {
-            say(&readable.text(&failure.to_string()));
+            say(&escaper.text(&failure.to_string()));
             note(&format!("onecall: failed after {seconds:.2}s, {calls} completed"));
         }
     }
     for remark in &outcome.remarks {
-        note(&readable.text(&format!("onecall: {remark}")));
+        note(&escaper.text(&format!("onecall: {remark}")));
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use dialoguer::console::Term;
-use onecall_config::{MAX_SECRET_BYTES, Secret, Secrets, SecretsFile, Surroundings};
+use onecall_config::{MAX_SECRET_BYTES, ProcessContext, Secret, Secrets, SecretsFile};
 use serde_json::{Value, json};
 
 use crate::commands::note;
@@ -69,8 +69,8 @@ pub(crate) fn secrets(command: SecretsCommand) -> anyhow::Result<ExitCode> {
 
 /// The file of the user's secrets.
 pub(crate) fn file() -> anyhow::Result<SecretsFile> {
-    let file = Surroundings::of_process().directories.secrets();
-    file.context("there is no place for secrets: set HOME or XDG_STATE_HOME")
+    let file = ProcessContext::current().directories.secrets();
+    file.context("onecall cannot find your state directory, where secrets are stored: set HOME or XDG_STATE_HOME")
 }
 
 /// Whether an environment variable of this name overrides the secret.
@@ -82,8 +82,8 @@ fn set(file: &SecretsFile, name: &str) -> anyhow::Result<()> {
     // An invalid name is refused before the value is typed.
     Secrets::default().set(name, "-")?;
     let value = match io::stdin().is_terminal() {
-        true => typed(name)?,
-        false => piped()?,
+        true => prompt_for_value(name)?,
+        false => read_piped_value()?,
     };
     let before = file.change(|secrets| {
         let before = secrets.get(name).cloned();
@@ -104,15 +104,17 @@ fn set(file: &SecretsFile, name: &str) -> anyhow::Result<()> {
 }
 
 /// Asks for the value without showing it.
-fn typed(name: &str) -> anyhow::Result<Secret> {
+fn prompt_for_value(name: &str) -> anyhow::Result<Secret> {
     let terminal = Term::stderr();
-    terminal.write_str(&format!("Value of {name} (not shown): ")).context("cannot ask")?;
+    terminal
+        .write_str(&format!("Value of {name} (not shown): "))
+        .context("cannot ask for the value")?;
     let value = terminal.read_secure_line().context("cannot read the value")?;
     Ok(Secret::new(value))
 }
 
 /// Reads the value from stdin, without a newline at its end.
-fn piped() -> anyhow::Result<Secret> {
+fn read_piped_value() -> anyhow::Result<Secret> {
     let mut bytes = Vec::new();
     // Enough to detect that a value is too long.
     let limit = u64::try_from(MAX_SECRET_BYTES).unwrap_or(u64::MAX).saturating_add(3);

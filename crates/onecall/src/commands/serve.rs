@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use onecall_bridge::ServerStart;
-use onecall_config::Loaded;
+use onecall_config::LoadedConfig;
 use onecall_gateway::Gateway;
-use onecall_server::HttpFace;
+use onecall_server::HttpServer;
 
 use crate::cli::Global;
 use crate::http::HttpOptions;
 use crate::logging::announce;
-use crate::reload::Followed;
+use crate::reload::ConfigWatcher;
 use crate::setup;
 use crate::terminal::is_quiet;
 
@@ -27,7 +27,7 @@ To add it to a client, press Ctrl-C and run `onecall install CLIENT`, for exampl
 pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCode> {
     let http = http.settings()?;
     let loaded = setup::load(global)?;
-    let followed = Followed::new(global, &loaded);
+    let watcher = ConfigWatcher::new(global, &loaded);
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
         match http {
@@ -35,14 +35,14 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
                 if io::stdin().is_terminal() && !is_quiet() {
                     announce(global.log_format, WITHOUT_CLIENT);
                 }
-                onecall_server::serve_stdio(gateway(loaded, followed)?).await?;
+                onecall_server::serve_stdio(gateway(loaded, watcher)?).await?;
             }
             Some(settings) => {
                 // The port is bound first, so that no server is started if it is in use.
-                let face = HttpFace::bind(settings)?;
-                let gateway = gateway(loaded, followed)?;
-                announce(global.log_format, &format!("listening on {}", face.url()));
-                face.serve(gateway).await?;
+                let server = HttpServer::bind(settings)?;
+                let gateway = gateway(loaded, watcher)?;
+                announce(global.log_format, &format!("listening on {}", server.url()));
+                server.serve(gateway).await?;
             }
         }
         anyhow::Ok(())
@@ -53,11 +53,11 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
 }
 
 /// Starts a gateway that warms up for its first program and follows its configuration.
-fn gateway(loaded: Loaded, followed: Followed) -> anyhow::Result<Arc<Gateway>> {
+fn gateway(loaded: LoadedConfig, watcher: ConfigWatcher) -> anyhow::Result<Arc<Gateway>> {
     let gateway =
         setup::gateway_with(loaded, ServerStart::AtOnce, setup::downloads().in_background())?;
     let warming = Arc::clone(&gateway);
     tokio::spawn(async move { warming.warm_up().await });
-    tokio::spawn(followed.keep(Arc::clone(&gateway)));
+    tokio::spawn(watcher.reload_on_change(Arc::clone(&gateway)));
     Ok(gateway)
 }

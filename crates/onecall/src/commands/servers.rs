@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use anyhow::{bail, ensure};
 use clap::Args;
 use onecall_clients::edit::EditError;
-use onecall_clients::{Launch, Remote, Server, with_servers, without_server};
+use onecall_clients::{HttpTransport, Launch, Server, with_servers, without_server};
 use onecall_core::text::shell_word;
 use serde_json::{Value, json};
 
 use crate::cli::Global;
-use crate::commands::init::how;
+use crate::commands::editable_config::EditableConfig;
+use crate::commands::init::launch_text;
 use crate::commands::note;
-use crate::commands::own_file::OwnFile;
 use crate::logs::LogFolder;
 use crate::table::table;
 use crate::{listings, terminal};
@@ -55,21 +55,21 @@ pub(crate) fn add(arguments: AddArguments, global: &Global) -> anyhow::Result<Ex
     ensure!(!name.trim().is_empty(), "a server's name must not be empty");
     ensure!(name != "local", "the name 'local' is reserved for local tools; choose another one");
     let server = server(arguments)?;
-    let own = OwnFile::find(global)?;
+    let own = EditableConfig::find(global)?;
     let mut text = own.text().to_owned();
     if force {
         match without_server(&text, &name) {
             Ok(without) => text = without,
-            Err(EditError::Absent { .. }) => {}
-            Err(error) => return Err(own.wrong(&error)),
+            Err(EditError::NotFound { .. }) => {}
+            Err(error) => return Err(own.edit_error(&error)),
         }
     }
     let text = with_servers(&text, &[(&server, Vec::new())]).map_err(|error| match error {
-        EditError::Taken { name } => anyhow::anyhow!(
+        EditError::NameTaken { name } => anyhow::anyhow!(
             "there is already a server '{name}' in {}; --force replaces it",
             own.path().display()
         ),
-        other => own.wrong(&other),
+        other => own.edit_error(&other),
     })?;
     own.save(&text)?;
     note(&format!("Added '{name}' to {}", own.path().display()));
@@ -79,7 +79,7 @@ pub(crate) fn add(arguments: AddArguments, global: &Global) -> anyhow::Result<Ex
             own.shell_word()
         ));
     }
-    if no_check || own.try_out(&text, std::slice::from_ref(&name))? {
+    if no_check || own.test_servers(&text, std::slice::from_ref(&name))? {
         return Ok(ExitCode::SUCCESS);
     }
     note(&format!(
@@ -104,9 +104,9 @@ fn server(arguments: AddArguments) -> anyhow::Result<Server> {
                 );
             }
             let transport = match transport.as_deref() {
-                Some("http") => Remote::Http,
-                Some("sse") => Remote::Sse,
-                _ => Remote::Auto,
+                Some("http") => HttpTransport::Http,
+                Some("sse") => HttpTransport::Sse,
+                _ => HttpTransport::Auto,
             };
             Launch::Remote { url, transport, headers: header }
         }
@@ -128,13 +128,13 @@ fn server(arguments: AddArguments) -> anyhow::Result<Server> {
 
 /// Removes servers from the configuration, all of them or none.
 pub(crate) fn remove(names: &[String], global: &Global) -> anyhow::Result<ExitCode> {
-    let own = OwnFile::find(global)?;
+    let own = EditableConfig::find(global)?;
     let mut text = own.text().to_owned();
     for name in distinct(names) {
         text = without_server(&text, name).map_err(|error| not_found(&own, error))?;
     }
     own.save(&text)?;
-    listings::forget(distinct(names), global);
+    listings::remove(distinct(names), global);
     let logs = LogFolder::of_user();
     for name in distinct(names) {
         logs.iter().for_each(|logs| logs.remove_server(name));
@@ -151,9 +151,9 @@ pub(super) fn distinct(names: &[String]) -> impl Iterator<Item = &str> {
 }
 
 /// The error for a server that does not exist, with the names of those that do.
-pub(super) fn not_found(own: &OwnFile, error: EditError) -> anyhow::Error {
+pub(super) fn not_found(own: &EditableConfig, error: EditError) -> anyhow::Error {
     match error {
-        EditError::Absent { name } => {
+        EditError::NotFound { name } => {
             let names: Vec<String> =
                 own.servers().unwrap_or_default().into_iter().map(|server| server.name).collect();
             let others = match names.is_empty() {
@@ -162,16 +162,16 @@ pub(super) fn not_found(own: &OwnFile, error: EditError) -> anyhow::Error {
             };
             anyhow::anyhow!("there is no server '{name}' in {}; {others}", own.path().display())
         }
-        other => own.wrong(&other),
+        other => own.edit_error(&other),
     }
 }
 
 /// Lists the servers of the configuration, without connecting to them.
 pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
-    let own = OwnFile::in_use(global)?;
+    let own = EditableConfig::current(global)?;
     let servers = own.servers()?;
     if is_json {
-        let servers: Vec<Value> = servers.iter().map(described).collect();
+        let servers: Vec<Value> = servers.iter().map(server_json).collect();
         let described = json!({ "file": own.path(), "servers": servers });
         terminal::print(&format!("{}\n", serde_json::to_string_pretty(&described)?))?;
         return Ok(ExitCode::SUCCESS);
@@ -188,7 +188,7 @@ pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
             true => format!("{} (disabled)", server.name),
             false => server.name.clone(),
         };
-        rows.push([name, transport(server).to_owned(), how(server)]);
+        rows.push([name, transport(server).to_owned(), launch_text(server)]);
     }
     terminal::print(&table(&rows))?;
     Ok(ExitCode::SUCCESS)
@@ -196,19 +196,19 @@ pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
 
 /// Prints the names of the servers, one per line, without connecting to them.
 pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
-    let servers = OwnFile::in_use(global)?.servers()?;
+    let servers = EditableConfig::current(global)?.servers()?;
     let names = servers.iter().filter(|server| !server.name.contains(['\n', '\r']));
     terminal::print(&names.map(|server| format!("{}\n", server.name)).collect::<String>())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A server as JSON, with the names of variables and headers but without their values.
-fn described(server: &Server) -> Value {
+fn server_json(server: &Server) -> Value {
     let names =
         |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     let mut shown = server.clone();
     let secrets = shown.secrets();
-    shown.refer_to(&secrets);
+    shown.replace_secrets(&secrets);
     let mut described = json!({
         "name": server.name, "transport": transport(server), "disabled": server.disabled,
     });
@@ -227,9 +227,9 @@ fn described(server: &Server) -> Value {
 fn transport(server: &Server) -> &'static str {
     match &server.launch {
         Launch::Command { .. } => "stdio",
-        Launch::Remote { transport: Remote::Auto, .. } => "auto",
-        Launch::Remote { transport: Remote::Http, .. } => "http",
-        Launch::Remote { transport: Remote::Sse, .. } => "sse",
+        Launch::Remote { transport: HttpTransport::Auto, .. } => "auto",
+        Launch::Remote { transport: HttpTransport::Http, .. } => "http",
+        Launch::Remote { transport: HttpTransport::Sse, .. } => "sse",
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::ensure;
 use onecall_core::{Failure, Language, Outcome};
-use onecall_engine::is_offered;
+use onecall_engine::language_has_feature;
 
 use super::run::read;
 use crate::cli::RunArguments;
@@ -13,7 +13,7 @@ use crate::cli::RunArguments;
 const UNNAMED: &str = "<program>";
 
 /// A program's source, language and arguments.
-pub(crate) struct Source {
+pub(crate) struct ProgramSource {
     /// The source text.
     pub(crate) code: String,
     /// The language of the program.
@@ -24,7 +24,7 @@ pub(crate) struct Source {
     file_name: Option<String>,
 }
 
-impl Source {
+impl ProgramSource {
     /// Reads the program that the command line specifies.
     pub(crate) fn read(arguments: &RunArguments) -> anyhow::Result<Self> {
         let RunArguments { file, eval, words, .. } = arguments;
@@ -55,7 +55,8 @@ impl Source {
     fn with_arguments(mut self, words: &[String]) -> anyhow::Result<Self> {
         self.argv.extend_from_slice(words);
         ensure!(
-            self.argv.len() <= 1 || is_offered(self.language, |offers| offers.arguments),
+            self.argv.len() <= 1
+                || language_has_feature(self.language, |features| features.arguments),
             "a program in {} cannot be given arguments: it has no process.argv; write the values \
              into the program",
             self.language.title()
@@ -64,7 +65,7 @@ impl Source {
     }
 
     /// Replaces the placeholder in a failure by the name of the program's file.
-    pub(crate) fn name_in(&self, outcome: &mut Outcome) {
+    pub(crate) fn insert_file_name(&self, outcome: &mut Outcome) {
         if let Err(Failure::Raised { traceback: text, .. } | Failure::Refused { text, .. }) =
             &mut outcome.result
         {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use onecall_clients::{Switch, with_switch};
 
 use crate::cli::Global;
+use crate::commands::editable_config::EditableConfig;
 use crate::commands::note;
-use crate::commands::own_file::OwnFile;
 use crate::commands::servers::{distinct, not_found};
 
 /// Enables or disables servers, all of them or none.
@@ -15,7 +15,7 @@ pub(crate) fn switch(
     switch: Switch,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
-    let own = OwnFile::find(global)?;
+    let own = EditableConfig::find(global)?;
     let mut text = own.text().to_owned();
     let mut reports = Vec::new();
     let known = own.servers()?;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_catalog::{describe, natural_name, python_signature_with, summary};
-use onecall_config::Surroundings;
+use onecall_config::ProcessContext;
 use onecall_core::text::visible_json;
 use onecall_core::{ServerName, ToolName, ToolPattern, ToolSpec};
-use onecall_gateway::{Asked, Gateway, LastSeen, ToolFinding, ToolSearch};
+use onecall_gateway::{FoundTool, Gateway, LastKnownTools, Refresh, ToolSearch};
 use onecall_server::SearchDetail;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -19,22 +19,22 @@ use crate::commands::check::quarantine;
 use crate::commands::{note, say};
 use crate::table::columns;
 use crate::terminal::print;
-use crate::{figures, listings, setup};
+use crate::{formatting, listings, setup};
 
 /// How many tools a search shows.
 const SEARCH_RESULTS: usize = 20;
 
 /// Tools that were listed longer ago than this are listed again after they have been shown.
-const FRESH: Duration = Duration::from_secs(60 * 60);
+const MAX_LISTING_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// How long a command waits for tools that are listed again.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The most characters of a description in a row.
 const SUMMARY_WIDTH: usize = 80;
 
 /// The fewest characters of a description in a row, even in a narrow terminal.
-const LEAST_SUMMARY_WIDTH: usize = 20;
+const MIN_SUMMARY_WIDTH: usize = 20;
 
 /// Lists all tools, or those that match `query`.
 pub(crate) fn list(
@@ -43,15 +43,18 @@ pub(crate) fn list(
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     let limit = options.limit.and_then(|limit| usize::try_from(limit).ok());
-    let usual = if query.is_empty() { usize::MAX } else { SEARCH_RESULTS };
-    let search =
-        ToolSearch { query, server: options.server.as_deref(), limit: limit.unwrap_or(usual) };
+    let default_limit = if query.is_empty() { usize::MAX } else { SEARCH_RESULTS };
+    let search = ToolSearch {
+        query,
+        server: options.server.as_deref(),
+        limit: limit.unwrap_or(default_limit),
+    };
     setup::with_gateway(global, async |gateway| {
-        let asked = if options.refresh { Asked::All } else { Asked::Unknown };
-        let known = gateway.last_seen(search.server, asked);
+        let refresh = if options.refresh { Refresh::All } else { Refresh::Unknown };
+        let known = gateway.refresh_known_tools(search.server, refresh);
         let known = setup::wait_for_servers(gateway, known).await;
-        let found = gateway.find_seen(search, &known).await?;
-        let quarantined = gateway.quarantine_seen(&known);
+        let found = gateway.find_known(search, &known).await?;
+        let quarantined = gateway.known_quarantine(&known);
         quarantine(&quarantined.iter().collect::<Vec<_>>()).lines().for_each(note);
         if found.is_empty() && setup::is_configured(global) {
             note(match (query, &options.server) {
@@ -61,13 +64,13 @@ pub(crate) fn list(
             });
         }
         print(&listed(&found, options))?;
-        let only = search.server.and_then(|name| gateway.server_meant(name).ok());
+        let only = search.server.and_then(|name| gateway.resolve_server(name).ok());
         list_again(gateway, &known, only.as_ref()).await;
         Ok(if found.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     })?
 }
 
-fn listed(found: &[ToolFinding], options: &SearchOptions) -> String {
+fn listed(found: &[FoundTool], options: &SearchOptions) -> String {
     let detail = SearchDetail::named(&options.detail).unwrap_or_default();
     match (detail, options.json) {
         (SearchDetail::Names, false) => table(found.iter().map(|found| &found.spec)),
@@ -82,8 +85,8 @@ fn listed(found: &[ToolFinding], options: &SearchOptions) -> String {
 /// Shows one tool as it was last listed; with `refresh`, or if it is unknown, its server is asked.
 pub(crate) fn show(name: &str, refresh: bool, global: &Global) -> anyhow::Result<ExitCode> {
     setup::with_gateway(global, async |gateway| {
-        let known = gateway.known_now().await;
-        let spec = match gateway.inspect_seen(name, &known).filter(|_| !refresh) {
+        let known = gateway.last_known_tools().await;
+        let spec = match gateway.inspect_known(name, &known).filter(|_| !refresh) {
             Some(spec) => spec,
             None => match setup::wait_for_servers(gateway, gateway.inspect(name)).await {
                 Ok(spec) => spec,
@@ -104,14 +107,14 @@ pub(crate) fn show(name: &str, refresh: bool, global: &Global) -> anyhow::Result
 
 /// Asks servers whose listings are old for their tools, for some seconds or until Ctrl-C, and
 /// reports changes.
-async fn list_again(gateway: &Gateway, known: &LastSeen, only: Option<&ServerName>) {
-    let Some((age, servers)) = known.not_listed_for(FRESH, only) else { return };
+async fn list_again(gateway: &Gateway, known: &LastKnownTools, only: Option<&ServerName>) {
+    let Some((age, servers)) = known.outdated_listings(MAX_LISTING_AGE, only) else { return };
     // The tools that were shown so far must be readable, whatever happens now.
     _ = io::stdout().flush();
     let names = quoted(&servers);
-    note(&format!("The tools of {names} were listed {}; listing them again", figures::age(age)));
+    note(&format!("The tools of {names} were listed {}; listing them again", formatting::age(age)));
     let in_time = tokio::select! {
-        listed = timeout(PATIENCE, gateway.list_tools_of(&servers)) => listed.is_ok(),
+        listed = timeout(REFRESH_TIMEOUT, gateway.list_tools_of(&servers)) => listed.is_ok(),
         _ = tokio::signal::ctrl_c() => return,
     };
     let changed = gateway.changed_since(known);
@@ -122,8 +125,10 @@ async fn list_again(gateway: &Gateway, known: &LastSeen, only: Option<&ServerNam
         ));
     }
     if !in_time {
-        let seconds = PATIENCE.as_secs();
-        note(&format!("Not every server has listed its tools within {seconds} s: see --refresh"));
+        let seconds = REFRESH_TIMEOUT.as_secs();
+        note(&format!(
+            "Not every server listed its tools within {seconds} s: to wait for all of them, add --refresh"
+        ));
     }
 }
 
@@ -142,7 +147,7 @@ pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
 pub(crate) fn forget(pattern: Option<&str>, global: &Global) -> anyhow::Result<ExitCode> {
     let pattern = pattern.map(ToolPattern::parse).transpose()?;
     let config = setup::load(global)?.config;
-    let file = config.store.file(&Surroundings::of_process().directories);
+    let file = config.store.file(&ProcessContext::current().directories);
     // Opening a store that does not exist would create one.
     let store = file.filter(|file| file.exists()).map(onecall_store::open);
     let mut forgotten = 0;
@@ -167,7 +172,7 @@ pub(crate) fn forget(pattern: Option<&str>, global: &Global) -> anyhow::Result<E
 pub(crate) fn table<'a>(tools: impl Iterator<Item = &'a Arc<ToolSpec>> + Clone) -> String {
     let width = tools.clone().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
     let room = columns().map_or(SUMMARY_WIDTH, |columns| columns.saturating_sub(width + 2));
-    let room = room.clamp(LEAST_SUMMARY_WIDTH, SUMMARY_WIDTH);
+    let room = room.clamp(MIN_SUMMARY_WIDTH, SUMMARY_WIDTH);
     let mut table = String::new();
     for spec in tools {
         let summary = summary(spec.description.as_deref().unwrap_or_default(), room);
@@ -178,9 +183,9 @@ pub(crate) fn table<'a>(tools: impl Iterator<Item = &'a Arc<ToolSpec>> + Clone) 
     table
 }
 
-fn signatures(tools: &[ToolFinding]) -> String {
+fn signatures(tools: &[FoundTool]) -> String {
     let mut text = String::new();
-    for ToolFinding { spec, observed } in tools {
+    for FoundTool { spec, observed } in tools {
         text.push_str(&python_signature_with(spec, observed.as_ref()));
         text.push('\n');
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);

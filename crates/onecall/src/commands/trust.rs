@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use onecall_config::{
-    Environment, Found, LOCAL_NAMES, LocalTool, LocalWork, Origin, Parsed, Surroundings,
-    TrustStore, read_file,
+    ConfigOrigin, Environment, FoundConfigFile, LOCAL_NAMES, LocalTool, LocalToolKind,
+    ParsedConfig, ProcessContext, TrustStore, read_file,
 };
 
 use crate::cli::Global;
@@ -21,24 +21,26 @@ pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<Ex
             None => bail!("there is no {} here; name the file to trust", LOCAL_NAMES.join(" or ")),
         },
     };
-    let surroundings = Surroundings::of_process();
+    let context = ProcessContext::current();
     let bytes = read_file(&file)?;
     // The file is parsed as it will be when it is used.
-    let found = Found { path: file, bytes, origin: Origin::WorkingDirectory };
-    let secrets = surroundings.secrets()?;
-    let environment = Environment::new(surroundings.environment).with_secrets(&secrets);
-    let Parsed { config, warnings, .. } = found.parse(&environment)?;
+    let found = FoundConfigFile { path: file, bytes, origin: ConfigOrigin::WorkingDirectory };
+    let secrets = context.secrets()?;
+    let environment = Environment::new(context.environment).with_secrets(&secrets);
+    let ParsedConfig { config, warnings, .. } = found.parse(&environment)?;
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let Found { path: file, bytes, .. } = found;
-    let Some(state) = &surroundings.directories.state else {
-        bail!("there is no place to remember it: set HOME or XDG_STATE_HOME");
+    let FoundConfigFile { path: file, bytes, .. } = found;
+    let Some(state) = &context.directories.state else {
+        bail!(
+            "onecall cannot find your state directory, where it remembers trusted files: set HOME or XDG_STATE_HOME"
+        );
     };
     let path = file.canonicalize().with_context(|| format!("cannot find '{}'", file.display()))?;
     TrustStore::at(state).trust(&path, &bytes)?;
     let servers = config.servers.iter().map(|server| server.name.as_str());
-    let is_command = |tool: &&LocalTool| matches!(tool.work, LocalWork::Command(_));
+    let is_command = |tool: &&LocalTool| matches!(tool.kind, LocalToolKind::Command(_));
     let commands = config.local_tools.iter().filter(is_command).map(|tool| tool.name.as_str());
     let started: Vec<_> = servers.chain(commands).collect();
     note(&format!(

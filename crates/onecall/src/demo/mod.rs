@@ -9,38 +9,40 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use onecall_config::{
-    Config, Loaded, Logs, OutputTypes, Records, ServerConfig, StdioTransport, Transport,
+    Config, LoadedConfig, LogFiles, OutputTypeSource, RecordLevel, ServerConfig, StdioTransport,
+    Transport,
 };
 use onecall_core::{Outcome, Program, ServerName};
 use onecall_runtime::report;
 
-use self::savings::{Counted, Ledger, Traffic};
+use self::savings::{CallCollector, KnownSize, Traffic};
 use crate::setup;
 
 const PROGRAM: &str = include_str!("program.py");
 
 /// The size of the definitions of the demo's tools, nine calls and their results.
-const DIRECT: Counted = Counted { bytes: 181_893, tokens: 54_671 };
+const DIRECT: KnownSize = KnownSize { bytes: 181_893, tokens: 54_671 };
 
 /// The size of the definitions of onecall's tools, the program and its answer.
-const OURS: Counted = Counted { bytes: 3_883, tokens: 1_007 };
+const ONECALL: KnownSize = KnownSize { bytes: 3_883, tokens: 1_007 };
 
 /// Runs a program with the demo server and compares it with direct calls.
 pub(crate) fn demo() -> anyhow::Result<ExitCode> {
-    let ledger = Ledger::default();
+    let collector = CallCollector::default();
     let servers = vec![demo_server()?];
     // The demo must not use or change anything of the user.
-    let (records, logs, output_types) = (Records::Off, Logs::Off, OutputTypes::Declared);
+    let (records, logs, output_types) =
+        (RecordLevel::Off, LogFiles::Off, OutputTypeSource::Declared);
     let config = Config { servers, records, logs, output_types, ..Config::default() };
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
-        let gateway = setup::gateway(Loaded { config, ..Loaded::default() })?;
-        let outcome = gateway.run(&Program::new(PROGRAM), &ledger).await;
+        let gateway = setup::gateway(LoadedConfig { config, ..LoadedConfig::default() })?;
+        let outcome = gateway.run(&Program::new(PROGRAM), &collector).await;
         gateway.shutdown().await;
         anyhow::Ok(outcome)
     })?;
     let succeeded = outcome.result.is_ok();
-    std::io::stdout().write_all(story(&outcome, &ledger)?.as_bytes())?;
+    std::io::stdout().write_all(demo_text(&outcome, &collector)?.as_bytes())?;
     Ok(if succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -67,18 +69,22 @@ fn demo_server() -> anyhow::Result<ServerConfig> {
     })
 }
 
-fn story(outcome: &Outcome, ledger: &Ledger) -> anyhow::Result<String> {
+fn demo_text(outcome: &Outcome, collector: &CallCollector) -> anyhow::Result<String> {
     let answer = report(outcome);
     let mut direct = vec![serde_json::to_string(&server::definitions())?];
-    direct.extend(ledger.texts());
+    direct.extend(collector.texts());
     let calls = (direct.len() as u64 - 1) / 2;
     let ours = [
-        serde_json::to_string(&onecall_server::definitions(None, &[]))?,
+        serde_json::to_string(&onecall_server::definitions(
+            None,
+            &[],
+            onecall_server::Approvals::Off,
+        ))?,
         PROGRAM.to_owned(),
         answer.clone(),
     ];
     let direct = Traffic::of(calls, &direct, &DIRECT);
-    let ours = Traffic::of(1, &ours, &OURS);
+    let ours = Traffic::of(1, &ours, &ONECALL);
     let is_counted = direct.is_counted && ours.is_counted;
     let tokens = if is_counted { "tokens (o200k)" } else { "tokens (estimated)" };
     let row = |what: &str, direct: u64, ours: u64| {

@@ -17,7 +17,7 @@ pub(super) struct Traffic {
 
 /// Texts whose tokens (o200k) are known, identified by their size. The demo always moves the same
 /// texts, so its test counts their tokens, and the demo itself needs no tokenizer.
-pub(super) struct Counted {
+pub(super) struct KnownSize {
     pub(super) bytes: u64,
     pub(super) tokens: u64,
 }
@@ -25,7 +25,7 @@ pub(super) struct Counted {
 impl Traffic {
     /// Measures `texts`, which take `round_trips` turns of the model. If they are not the ones that
     /// were counted, their tokens are estimated.
-    pub(super) fn of(round_trips: u64, texts: &[String], counted: &Counted) -> Self {
+    pub(super) fn of(round_trips: u64, texts: &[String], counted: &KnownSize) -> Self {
         let bytes = texts.iter().map(|text| text.len() as u64).sum();
         let is_counted = bytes == counted.bytes;
         let tokens = if is_counted { counted.tokens } else { tokens_of_size(bytes) };
@@ -36,9 +36,9 @@ impl Traffic {
 /// Collects every call and answer of a program, as they would pass through a model that makes the
 /// calls itself.
 #[derive(Default)]
-pub(super) struct Ledger(Mutex<Vec<String>>);
+pub(super) struct CallCollector(Mutex<Vec<String>>);
 
-impl Ledger {
+impl CallCollector {
     fn note(&self, text: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
@@ -49,15 +49,17 @@ impl Ledger {
     }
 }
 
-impl Observer for Ledger {
+impl Observer for CallCollector {
     fn call_event(&self, event: &CallEvent<'_>) {
         match event {
             CallEvent::Intent(call) => self.note(format!("{} {}", call.name, call.arguments)),
             CallEvent::End { result: Some(Ok(answer)), .. } => {
-                self.note(answer.value.written().1.into_owned());
+                self.note(answer.value.encode().1.into_owned());
             }
             CallEvent::End { result: Some(Err(error)), .. } => self.note(error.to_string()),
-            CallEvent::Decision(..) | CallEvent::End { result: None, .. } => {}
+            CallEvent::Decision(..)
+            | CallEvent::Verdict { .. }
+            | CallEvent::End { result: None, .. } => {}
         }
     }
 }

@@ -17,50 +17,50 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::{Layer, Registry};
 
-use super::entry::{Entry, Source};
+use super::entry::{EntrySource, LogFileEntry};
 use super::folder::LogFolder;
-use super::writer::{Shared, write};
+use super::writer::{WriterState, write};
 
 /// How many lines, and bytes of their messages, may be queued. Further ones are dropped and
 /// counted: no code waits for a slow disk.
-const QUEUE: usize = 4096;
-const QUEUE_BYTES: usize = 8 * 1024 * 1024;
+const MAX_QUEUED_LINES: usize = 4096;
+const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long the end of a command waits until all lines are written.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The priority of the thread that writes: lower than that of calls and programs, but not the lowest.
 /// The lowest would get next to no time on a busy machine, and the end of a command waits for it.
 const NICENESS: i32 = 10;
 
-static LOGS: LazyLock<Logs> = LazyLock::new(Logs::new);
+static LOG_QUEUE: LazyLock<LogQueue> = LazyLock::new(LogQueue::new);
 
 /// The logs of this process.
-struct Logs {
-    shared: Shared,
+struct LogQueue {
+    shared: WriterState,
     /// The queue to the thread; `None` once logging has ended.
-    queue: Mutex<Option<SyncSender<Entry>>>,
+    queue: Mutex<Option<SyncSender<LogFileEntry>>>,
     /// The other end of the queue, until the thread starts; lines wait in the queue until then.
-    waiting: Mutex<Option<Receiver<Entry>>>,
+    waiting: Mutex<Option<Receiver<LogFileEntry>>>,
     /// Receives a message when the thread has written everything.
     finished: Mutex<Option<Receiver<()>>>,
 }
 
-impl Logs {
+impl LogQueue {
     fn new() -> Self {
-        let (queue, waiting) = mpsc::sync_channel(QUEUE);
+        let (queue, waiting) = mpsc::sync_channel(MAX_QUEUED_LINES);
         Self {
-            shared: Shared::default(),
+            shared: WriterState::default(),
             queue: Mutex::new(Some(queue)),
             waiting: Mutex::new(Some(waiting)),
             finished: Mutex::default(),
         }
     }
 
-    fn submit(&self, entry: Entry) {
+    fn submit(&self, entry: LogFileEntry) {
         let bytes = entry.message.len();
         let waiting: &AtomicUsize = &self.shared.waiting_bytes;
-        let has_room = waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= QUEUE_BYTES;
+        let has_room = waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_QUEUED_BYTES;
         let is_taken = has_room
             && lock(&self.queue).as_ref().is_some_and(|queue| queue.try_send(entry).is_ok());
         if !is_taken {
@@ -88,23 +88,23 @@ impl Logs {
 /// Writes the collected lines, including earlier ones, to files as `config` says. Must be called
 /// before servers of `config` start, also when it replaces another configuration: its secrets are
 /// removed from every line.
-pub(crate) fn keep(config: &Config) {
-    LOGS.shared.follow(config);
-    if let Some(folder) = LogFolder::of_user().filter(|_| LOGS.shared.is_on()) {
-        LOGS.start(folder);
+pub(crate) fn configure(config: &Config) {
+    LOG_QUEUE.shared.apply_config(config);
+    if let Some(folder) = LogFolder::of_user().filter(|_| LOG_QUEUE.shared.is_on()) {
+        LOG_QUEUE.start(folder);
     }
 }
 
 /// Whether this process writes log files.
-pub(crate) fn are_kept() -> bool {
-    LOGS.shared.is_on() && lock(&LOGS.finished).is_some()
+pub(crate) fn are_written() -> bool {
+    LOG_QUEUE.shared.is_on() && lock(&LOG_QUEUE.finished).is_some()
 }
 
 /// Closes the queue and waits a short time until all lines are written.
 pub(crate) fn finish() {
-    drop(lock(&LOGS.queue).take());
-    if let Some(finished) = lock(&LOGS.finished).take() {
-        _ = finished.recv_timeout(PATIENCE);
+    drop(lock(&LOG_QUEUE.queue).take());
+    if let Some(finished) = lock(&LOG_QUEUE.finished).take() {
+        _ = finished.recv_timeout(FLUSH_TIMEOUT);
     }
 }
 
@@ -132,15 +132,15 @@ fn is_collected(metadata: &Metadata<'_>) -> bool {
 
 impl<S: Subscriber> Layer<S> for Collector {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         event.record(&mut fields);
         let source = match &fields.severity {
-            Some(_) => Source::Log,
-            None if event.metadata().target() == SERVER_LOG_TARGET => Source::Stderr,
-            None => Source::Gateway,
+            Some(_) => EntrySource::Log,
+            None if event.metadata().target() == SERVER_LOG_TARGET => EntrySource::Stderr,
+            None => EntrySource::Gateway,
         };
         let level = || event.metadata().level().as_str().to_lowercase();
-        LOGS.submit(Entry {
+        LOG_QUEUE.submit(LogFileEntry {
             time: Timestamp::now().with_milliseconds(),
             pid: std::process::id(),
             server: fields.server,
@@ -153,14 +153,14 @@ impl<S: Subscriber> Layer<S> for Collector {
 
 /// The fields of an event. Fields without a special meaning are appended to the message.
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: String,
     server: Option<String>,
     severity: Option<String>,
     others: String,
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.record_debug(field, &format_args!("{value}"));
     }
@@ -186,15 +186,15 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_dropped_and_counted() {
-        let logs = Logs::new();
-        for _ in 0..QUEUE + 3 {
-            logs.submit(Entry::of_gateway("warn", "x".to_owned()));
+        let logs = LogQueue::new();
+        for _ in 0..MAX_QUEUED_LINES + 3 {
+            logs.submit(LogFileEntry::of_gateway("warn", "x".to_owned()));
         }
         assert_eq!(logs.shared.dropped.load(Ordering::Relaxed), 3);
-        assert_eq!(logs.shared.waiting_bytes.load(Ordering::Relaxed), QUEUE);
-        let logs = Logs::new();
+        assert_eq!(logs.shared.waiting_bytes.load(Ordering::Relaxed), MAX_QUEUED_LINES);
+        let logs = LogQueue::new();
         for _ in 0..9 {
-            logs.submit(Entry::of_gateway("warn", "x".repeat(QUEUE_BYTES / 8)));
+            logs.submit(LogFileEntry::of_gateway("warn", "x".repeat(MAX_QUEUED_BYTES / 8)));
         }
         assert_eq!(logs.shared.dropped.load(Ordering::Relaxed), 1);
     }

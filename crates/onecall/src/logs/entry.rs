@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// An entry of a log file. Lines are JSON, so that nothing in a message can be mistaken for the
 /// beginning of another line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct LogFileEntry {
     /// The time in UTC in the format of RFC 3339, always with the same number of digits.
     pub(crate) time: String,
     /// The process id of the gateway.
@@ -15,7 +15,7 @@ pub(crate) struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) server: Option<String>,
     /// The origin of the message.
-    pub(crate) source: Source,
+    pub(crate) source: EntrySource,
     /// The level: `info`, `warn`, `error`, or what the server chose.
     pub(crate) level: String,
     /// The text of the message.
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
 /// The origin of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Source {
+pub(crate) enum EntrySource {
     /// The server's stderr.
     Stderr,
     /// A log message of the server in the MCP protocol.
@@ -34,14 +34,14 @@ pub(crate) enum Source {
     Gateway,
 }
 
-impl Entry {
+impl LogFileEntry {
     /// An entry of the gateway with the current time.
     pub(crate) fn of_gateway(level: &str, message: String) -> Self {
         Self {
             time: Timestamp::now().with_milliseconds(),
             pid: std::process::id(),
             server: None,
-            source: Source::Gateway,
+            source: EntrySource::Gateway,
             level: level.to_owned(),
             message,
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{Resource, getrlimit};
 
-use super::folder::{LogFolder, older};
+use super::folder::{LogFolder, rotated_path};
 
 /// The largest size of a log file, which is rotated before it grows larger. With the older file, a
 /// server takes twice as much.
@@ -41,7 +41,7 @@ fn rotate(path: &Path, full: &Metadata, folder: &LogFolder) -> io::Result<()> {
         return Ok(());
     }
     match fs::symlink_metadata(path) {
-        Ok(named) if named.ino() == full.ino() => fs::rename(path, older(path)),
+        Ok(named) if named.ino() == full.ino() => fs::rename(path, rotated_path(path)),
         _ => Ok(()),
     }
 }

@@ -7,16 +7,16 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use onecall_config::{Surroundings, check_own_folder};
+use onecall_config::{ProcessContext, check_own_folder};
 
 /// How long the log files of a server are kept after their last line.
-const KEEP: Duration = Duration::from_secs(30 * 86_400);
+const RETENTION: Duration = Duration::from_secs(30 * 86_400);
 
 /// The total size of all servers' log files when a gateway starts. The oldest are removed first.
 const MAX_TOTAL_BYTES: u64 = 100 * 1024 * 1024;
 
 /// Longest file name before the extension, in bytes. File systems allow 255 in total.
-const LONGEST_STEM: usize = 200;
+const MAX_STEM_BYTES: usize = 200;
 
 /// The user's folder of log files. It is created when the first line is written.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct LogFolder {
 impl LogFolder {
     /// The folder in the user's state directory; `None` if the user has none.
     pub(crate) fn of_user() -> Option<Self> {
-        let state = Surroundings::of_process().directories.state?;
+        let state = ProcessContext::current().directories.state?;
         Some(Self { path: state.join("onecall/logs") })
     }
 
@@ -79,13 +79,13 @@ impl LogFolder {
     pub(crate) fn remove_server(&self, name: &str) {
         let file = self.server(name);
         // Most servers have no older file, and many none at all.
-        _ = fs::remove_file(older(&file));
+        _ = fs::remove_file(rotated_path(&file));
         _ = fs::remove_file(file);
     }
 
     /// Removes the files of servers that have not logged for long, and the oldest files if all of
     /// them are too large.
-    pub(super) fn tidy_up(&self) {
+    pub(super) fn remove_old_files(&self) {
         let mut files = self.server_files();
         files.sort_by_key(|(_, metadata)| std::cmp::Reverse(metadata.modified().ok()));
         let now = SystemTime::now();
@@ -93,7 +93,7 @@ impl LogFolder {
         for (path, metadata) in files {
             total = total.saturating_add(metadata.len());
             let age = metadata.modified().ok().and_then(|then| now.duration_since(then).ok());
-            if total > MAX_TOTAL_BYTES || age.is_some_and(|age| age > KEEP) {
+            if total > MAX_TOTAL_BYTES || age.is_some_and(|age| age > RETENTION) {
                 // Another process may have removed it.
                 _ = fs::remove_file(path);
             }
@@ -108,7 +108,7 @@ impl LogFolder {
 }
 
 /// The name of a rotated file. It replaces the previous one.
-pub(super) fn older(path: &Path) -> PathBuf {
+pub(super) fn rotated_path(path: &Path) -> PathBuf {
     path.with_added_extension("1")
 }
 
@@ -122,10 +122,10 @@ fn file_stem(name: &str) -> String {
             other => stem.push_str(&format!("%{other:02x}")),
         }
     }
-    if stem.len() > LONGEST_STEM {
+    if stem.len() > MAX_STEM_BYTES {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
-        stem.truncate(LONGEST_STEM - 17);
+        stem.truncate(MAX_STEM_BYTES - 17);
         stem.push_str(&format!("~{:016x}", hasher.finish()));
     }
     stem
@@ -156,7 +156,7 @@ mod tests {
         }
         let (long, longer) = ("é".repeat(500), "é".repeat(501));
         assert_ne!(file_stem(&long), file_stem(&longer));
-        assert_eq!(file_stem(&long).len(), LONGEST_STEM);
+        assert_eq!(file_stem(&long).len(), MAX_STEM_BYTES);
         assert_eq!(server_name(&file_stem(&long)), None);
     }
 }

@@ -2,8 +2,8 @@
 //! its life, and one for the gateway.
 //!
 //! [`Collector`] is a log layer that puts lines into a bounded queue; a thread redacts and writes
-//! them (`writer.rs`). Every command that uses servers calls [`keep`] first. `onecall logs` reads
-//! the files with [`Tail`].
+//! them (`writer.rs`). Every command that uses servers calls [`configure`] first. `onecall logs`
+//! reads the files with [`Tail`].
 
 mod collector;
 mod entry;
@@ -12,7 +12,7 @@ mod folder;
 mod tail;
 mod writer;
 
-pub(crate) use collector::{Collector, are_kept, finish, keep};
-pub(crate) use entry::{Entry, Source};
+pub(crate) use collector::{Collector, are_written, configure, finish};
+pub(crate) use entry::{EntrySource, LogFileEntry};
 pub(crate) use folder::LogFolder;
 pub(crate) use tail::Tail;

@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use super::entry::Entry;
-use super::folder::older;
+use super::entry::LogFileEntry;
+use super::folder::rotated_path;
 
 /// A reader of one log file, which continues in the new file after a rotation.
 pub(crate) struct Tail {
@@ -36,18 +36,19 @@ impl Tail {
     }
 
     /// The last `limit` entries of the file and its older one.
-    pub(crate) fn begin(&mut self, limit: usize) -> Vec<Entry> {
+    pub(crate) fn last_entries(&mut self, limit: usize) -> Vec<LogFileEntry> {
         self.current = Opened::new(&self.path);
         let inode = self.current.as_ref().map(|opened| opened.inode);
-        let older = Opened::new(&older(&self.path)).filter(|older| Some(older.inode) != inode);
+        let older =
+            Opened::new(&rotated_path(&self.path)).filter(|older| Some(older.inode) != inode);
         let mut lines = older.map(|mut older| older.lines()).unwrap_or_default();
         lines.extend(self.current.iter_mut().flat_map(Opened::lines));
         let first = lines.len().saturating_sub(limit);
-        lines.iter().skip(first).filter_map(|line| Entry::read(line)).collect()
+        lines.iter().skip(first).filter_map(|line| LogFileEntry::read(line)).collect()
     }
 
     /// The entries that were appended since the last call.
-    pub(crate) fn more(&mut self) -> Vec<Entry> {
+    pub(crate) fn new_entries(&mut self) -> Vec<LogFileEntry> {
         let mut lines = Vec::new();
         if let Some(mut previous) = self.previous.take() {
             lines.extend(previous.lines());
@@ -59,7 +60,7 @@ impl Tail {
         let named = fs::symlink_metadata(&self.path).ok().map(|named| named.ino());
         if named.is_some() && named != inode {
             // The file was rotated more than once, so there is a whole file in between.
-            let between = Opened::new(&older(&self.path));
+            let between = Opened::new(&rotated_path(&self.path));
             if let Some(mut between) = between.filter(|it| inode.is_some_and(|at| it.inode != at)) {
                 lines.extend(between.lines());
             }
@@ -67,7 +68,7 @@ impl Tail {
             self.current = Opened::new(&self.path);
             lines.extend(self.current.iter_mut().flat_map(Opened::lines));
         }
-        lines.iter().filter_map(|line| Entry::read(line)).collect()
+        lines.iter().filter_map(|line| LogFileEntry::read(line)).collect()
     }
 }
 

@@ -5,14 +5,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use onecall_config::{
-    Config, Extent, FolderAccess, LocalWork, Piece, ProtectedPlace, Secret, Surroundings, Template,
-    Transport,
+    Config, FolderAccess, LocalToolKind, ProcessContext, ProtectedExtent, ProtectedPath, Secret,
+    Template, TemplatePart, Transport,
 };
 
 use super::unwritable;
 
 /// Files that make a folder executable for an interpreter or package manager.
-const RUNNABLE: [&str; 9] = [
+const PROJECT_FILES: [&str; 9] = [
     "__init__.py",
     "__main__.py",
     "Cargo.toml",
@@ -25,11 +25,11 @@ const RUNNABLE: [&str; 9] = [
 ];
 
 /// Variables that list folders and files of code.
-const CODE_LISTS: [&str; 6] =
+const CODE_PATH_VARIABLES: [&str; 6] =
     ["PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PERL5LIB"];
 
 /// A command that is started.
-struct Started<'c> {
+struct StartedCommand<'c> {
     /// The name of the command in a sentence.
     name: String,
     /// A path if it contains a slash, otherwise a name that is looked up on `PATH`.
@@ -37,41 +37,41 @@ struct Started<'c> {
     arguments: Vec<&'c str>,
     environment: &'c BTreeMap<String, Secret>,
     folder: PathBuf,
-    surroundings: &'c Surroundings<'c>,
+    context: &'c ProcessContext<'c>,
 }
 
 /// Everything that is executed for the servers and local tools of `config`, and the folders in
 /// which commands are looked up.
-pub(super) fn started(config: &Config, surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
+pub(super) fn started(config: &Config, context: &ProcessContext<'_>) -> Vec<ProtectedPath> {
     let folder = |cwd: Option<&PathBuf>| match cwd {
-        Some(cwd) => surroundings.working_directory.join(cwd),
-        None => surroundings.working_directory.clone(),
+        Some(cwd) => context.working_directory.join(cwd),
+        None => context.working_directory.clone(),
     };
     let servers = config.servers.iter().filter_map(|server| match &server.transport {
-        Transport::Stdio(stdio) => Some(Started {
+        Transport::Stdio(stdio) => Some(StartedCommand {
             name: format!("server '{}'", server.name),
             program: Path::new(&stdio.command),
             arguments: stdio.args.iter().map(String::as_str).collect(),
             environment: &stdio.env,
             folder: folder(stdio.cwd.as_ref()),
-            surroundings,
+            context,
         }),
         _ => None,
     });
-    let tools = config.local_tools.iter().filter_map(|tool| match &tool.work {
-        LocalWork::Command(command) => Some(Started {
+    let tools = config.local_tools.iter().filter_map(|tool| match &tool.kind {
+        LocalToolKind::Command(command) => Some(StartedCommand {
             name: format!("local tool '{}'", tool.name),
             program: &command.program,
             arguments: command.arguments.iter().filter_map(fixed_text).collect(),
             environment: &command.env,
             folder: folder(command.cwd.as_ref()),
-            surroundings,
+            context,
         }),
-        LocalWork::Files(_) => None,
+        LocalToolKind::Files(_) => None,
     });
     let mut places: Vec<_> = servers.chain(tools).flat_map(|it| it.places()).collect();
-    let search = (surroundings.environment)("PATH").unwrap_or_default();
-    places.extend(folders_in(&search, &surroundings.working_directory).map(|path| {
+    let search = (context.environment)("PATH").unwrap_or_default();
+    places.extend(folders_in(&search, &context.working_directory).map(|path| {
         let reason = "a folder of PATH, in which programs are looked up to be started".to_owned();
         unwritable(path, reason, "take that folder out of PATH")
     }));
@@ -80,8 +80,8 @@ pub(super) fn started(config: &Config, surroundings: &Surroundings<'_>) -> Vec<P
 
 /// A template without placeholders. The text of others is known only when a call is made.
 fn fixed_text(template: &Template) -> Option<&str> {
-    match template.pieces() {
-        [Piece::Text(text)] => Some(text),
+    match template.parts() {
+        [TemplatePart::Text(text)] => Some(text),
         _ => None,
     }
 }
@@ -90,8 +90,8 @@ fn folders_in(search: &str, folder: &Path) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(search).map(|path| folder.join(path)).collect::<Vec<_>>().into_iter()
 }
 
-impl Started<'_> {
-    fn places(&self) -> Vec<ProtectedPlace> {
+impl StartedCommand<'_> {
+    fn places(&self) -> Vec<ProtectedPath> {
         let name = &self.name;
         let mut places = Vec::new();
         if let Some(program) = self.executable() {
@@ -104,21 +104,21 @@ impl Started<'_> {
             places.push(self.argument(path));
         }
         for (variable, value) in self.environment {
-            let is_list = CODE_LISTS.contains(&variable.as_str());
+            let is_list = CODE_PATH_VARIABLES.contains(&variable.as_str());
             let listed: Vec<PathBuf> = match is_list {
                 true => folders_in(value.reveal(), &self.folder).collect(),
                 false => self.named_by(value.reveal()).collect(),
             };
             let reason = format!("which the variable {variable} gives to {name}");
             places.extend(listed.into_iter().map(|path| {
-                let way_out = format!("give {name} another {variable}");
-                let extent = if is_list { Extent::Tree } else { Extent::Itself };
-                ProtectedPlace { extent, ..unwritable(path, reason.clone(), &way_out) }
+                let alternative = format!("give {name} another {variable}");
+                let extent = if is_list { ProtectedExtent::Tree } else { ProtectedExtent::Itself };
+                ProtectedPath { extent, ..unwritable(path, reason.clone(), &alternative) }
             }));
         }
         let reason = format!("in which {name} is started, and from which it may load code");
-        let way_out = format!("give {name} another `cwd`");
-        places.push(unwritable(self.folder.clone(), reason, &way_out));
+        let alternative = format!("give {name} another `cwd`");
+        places.push(unwritable(self.folder.clone(), reason, &alternative));
         places
     }
 
@@ -131,7 +131,7 @@ impl Started<'_> {
             path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
         };
         let own = self.environment.get("PATH").map(|value| value.reveal().to_owned());
-        let search = own.or_else(|| (self.surroundings.environment)("PATH"))?;
+        let search = own.or_else(|| (self.context.environment)("PATH"))?;
         let mut found = folders_in(&search, &self.folder).map(|folder| folder.join(self.program));
         found.find(is_program)
     }
@@ -141,36 +141,36 @@ impl Started<'_> {
         let value = argument.split_once('=').map(|(_, value)| value);
         let named = [Some(argument), value].into_iter().flatten().filter(|text| !text.is_empty());
         let is_program = |path: &PathBuf| {
-            path.is_file() || RUNNABLE.iter().any(|name| path.join(name).is_file())
+            path.is_file() || PROJECT_FILES.iter().any(|name| path.join(name).is_file())
         };
         let paths: Vec<_> = named.map(|text| self.folder.join(text)).filter(is_program).collect();
         paths.into_iter()
     }
 
-    fn argument(&self, path: PathBuf) -> ProtectedPlace {
+    fn argument(&self, path: PathBuf) -> ProtectedPath {
         let name = &self.name;
         let reason = format!("an argument of {name}, which may execute it");
-        let extent = if path.is_dir() { Extent::Tree } else { Extent::Itself };
-        ProtectedPlace {
+        let extent = if path.is_dir() { ProtectedExtent::Tree } else { ProtectedExtent::Itself };
+        ProtectedPath {
             extent,
             ..unwritable(path, reason, &format!("keep what {name} uses elsewhere"))
         }
     }
 
     /// The virtual environments and package folders that contain a file and the code that it loads.
-    fn installation(&self, file: &Path) -> Vec<ProtectedPlace> {
+    fn installation(&self, file: &Path) -> Vec<ProtectedPath> {
         let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let is_installation = |folder: &&Path| {
             folder.join("pyvenv.cfg").is_file() || folder.ends_with("node_modules")
         };
         let folders = real.ancestors().skip(1).filter(is_installation);
         let reason = format!("with code that {} loads", self.name);
-        let place = |folder: &Path| ProtectedPlace {
+        let place = |folder: &Path| ProtectedPath {
             path: folder.to_owned(),
             reason: reason.clone(),
-            extent: Extent::Tree,
-            harmful: FolderAccess::Write,
-            way_out: Some("install it elsewhere".to_owned()),
+            extent: ProtectedExtent::Tree,
+            harmful_access: FolderAccess::Write,
+            alternative: Some("install it elsewhere".to_owned()),
         };
         folders.map(place).collect()
     }

@@ -3,31 +3,31 @@
 
 use std::time::Duration;
 
-use onecall_config::Telemetry;
+use onecall_config::TelemetryConfig;
 use reqwest::Url;
 
 /// The path for spans, relative to the URL of a collector.
-const TRACES: &str = "v1/traces";
+const TRACES_PATH: &str = "v1/traces";
 
 /// The default URL of a collector.
-const USUAL: &str = "http://localhost:4318";
+const DEFAULT_URL: &str = "http://localhost:4318";
 
 /// The default timeout for one batch.
-const USUAL_PATIENCE: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Destination {
     pub url: Url,
     /// The timeout for one batch.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// The environment of this process, or one for a test.
 pub(super) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Whether the environment disables the export of spans, whatever the configuration says.
-pub(super) fn is_forbidden(variable: Variables<'_>) -> bool {
+pub(super) fn is_disabled(variable: Variables<'_>) -> bool {
     let says = |name, word: &str| {
         variable(name).is_some_and(|text| text.trim().eq_ignore_ascii_case(word))
     };
@@ -36,24 +36,27 @@ pub(super) fn is_forbidden(variable: Variables<'_>) -> bool {
 
 impl Destination {
     /// Where spans are sent, if anywhere; an error is an invalid URL.
-    pub fn find(telemetry: &Telemetry, variable: Variables<'_>) -> Result<Option<Self>, String> {
+    pub fn find(
+        telemetry: &TelemetryConfig,
+        variable: Variables<'_>,
+    ) -> Result<Option<Self>, String> {
         let set = |name| variable(name).filter(|value| !value.trim().is_empty());
         let url = if let Some(otlp) = &telemetry.otlp {
-            below("'otlp' in telemetry", otlp)?
+            traces_url("'otlp' in telemetry", otlp)?
         } else if let Some(url) = set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
-            address("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &url)?
+            parse_url("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &url)?
         } else if let Some(url) = set("OTEL_EXPORTER_OTLP_ENDPOINT") {
-            below("OTEL_EXPORTER_OTLP_ENDPOINT", &url)?
+            traces_url("OTEL_EXPORTER_OTLP_ENDPOINT", &url)?
         } else if set("OTEL_TRACES_EXPORTER").is_some_and(|name| name.trim() == "otlp") {
-            below("", USUAL)?
+            traces_url("", DEFAULT_URL)?
         } else {
             return Ok(None);
         };
-        let patience = set("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT")
+        let timeout = set("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT")
             .or_else(|| set("OTEL_EXPORTER_OTLP_TIMEOUT"))
             .and_then(|milliseconds| milliseconds.trim().parse().ok())
-            .map_or(USUAL_PATIENCE, Duration::from_millis);
-        Ok(Some(Self { url, patience }))
+            .map_or(DEFAULT_TIMEOUT, Duration::from_millis);
+        Ok(Some(Self { url, timeout }))
     }
 
     /// Scheme, host and port of the URL, which contain no secret.
@@ -63,17 +66,17 @@ impl Destination {
 }
 
 /// The URL for spans below a collector's URL, unless it already is that.
-fn below(what: &str, base: &str) -> Result<Url, String> {
-    let mut url = address(what, base)?;
+fn traces_url(what: &str, base: &str) -> Result<Url, String> {
+    let mut url = parse_url(what, base)?;
     let path = url.path().trim_end_matches('/');
-    if !path.ends_with(TRACES) {
-        let path = format!("{path}/{TRACES}");
+    if !path.ends_with(TRACES_PATH) {
+        let path = format!("{path}/{TRACES_PATH}");
         url.set_path(&path);
     }
     Ok(url)
 }
 
-fn address(what: &str, text: &str) -> Result<Url, String> {
+fn parse_url(what: &str, text: &str) -> Result<Url, String> {
     let url = Url::parse(text.trim()).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     url.ok_or_else(|| format!("{what} is not an http:// or https:// address"))
@@ -84,7 +87,7 @@ mod tests {
     use super::*;
 
     fn found(otlp: Option<&str>, variables: &[(&str, &str)]) -> Result<Option<String>, String> {
-        let telemetry = Telemetry { otlp: otlp.map(str::to_owned) };
+        let telemetry = TelemetryConfig { otlp: otlp.map(str::to_owned) };
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
@@ -124,7 +127,7 @@ mod tests {
             ("OTEL_TRACES_EXPORTER", "otlp", false),
         ] {
             let variable = |asked: &str| (asked == name).then(|| value.to_owned());
-            assert_eq!(is_forbidden(&variable), forbidden, "{name}={value}");
+            assert_eq!(is_disabled(&variable), forbidden, "{name}={value}");
         }
     }
 }

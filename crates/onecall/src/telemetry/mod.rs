@@ -1,13 +1,13 @@
 //! Exports spans to a collector, if one is configured; otherwise nothing is started.
 
-mod complaint;
-mod delivery;
+mod collector_client;
 mod destination;
+mod problem_log;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_config::Telemetry;
+use onecall_config::TelemetryConfig;
 use onecall_core::SPAN_TARGET;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry::{Key, KeyValue};
@@ -23,12 +23,12 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
-use self::complaint::Complaint;
-use self::delivery::Delivery;
-use self::destination::{Destination, is_forbidden};
+use self::collector_client::CollectorClient;
+use self::destination::{Destination, is_disabled};
+use self::problem_log::ProblemLog;
 
 /// How long the end of a command waits for the last spans.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The default service name of spans.
 const SERVICE: &str = "onecall";
@@ -36,28 +36,30 @@ const SERVICE: &str = "onecall";
 /// Exports spans until it is finished.
 pub(crate) struct Exporter {
     provider: SdkTracerProvider,
-    complaint: Arc<Complaint>,
-    leaving: watch::Sender<bool>,
+    problem_log: Arc<ProblemLog>,
+    shutting_down: watch::Sender<bool>,
 }
 
 impl Exporter {
     /// Starts the exporter if one is configured; `telemetry` is called only if the environment does
     /// not disable the export. An error is why a configured exporter cannot start.
-    pub(crate) fn start(telemetry: impl FnOnce() -> Telemetry) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn start(
+        telemetry: impl FnOnce() -> TelemetryConfig,
+    ) -> anyhow::Result<Option<Self>> {
         let variable = |name: &str| std::env::var(name).ok();
-        if is_forbidden(&variable) {
+        if is_disabled(&variable) {
             return Ok(None);
         }
         let destination = Destination::find(&telemetry(), &variable);
         let Some(destination) = destination.map_err(anyhow::Error::msg)? else {
             return Ok(None);
         };
-        let complaint = Arc::new(Complaint::about(destination.origin()));
-        let (leaving, left) = watch::channel(false);
+        let problem_log = Arc::new(ProblemLog::new(destination.origin()));
+        let (shutting_down, left) = watch::channel(false);
         let exporter = SpanExporter::builder()
             .with_http()
             .with_endpoint(destination.url.as_str())
-            .with_http_client(Delivery::new(destination, left, Arc::clone(&complaint))?)
+            .with_http_client(CollectorClient::new(destination, left, Arc::clone(&problem_log))?)
             .with_protocol(Protocol::HttpBinary)
             // Its pauses could not be interrupted at the end of the process.
             .with_retry_policy(RetryPolicy::disabled())
@@ -66,7 +68,7 @@ impl Exporter {
             .with_batch_exporter(exporter)
             .with_resource(resource())
             .build();
-        Ok(Some(Self { provider, complaint, leaving }))
+        Ok(Some(Self { provider, problem_log, shutting_down }))
     }
 
     /// A layer that takes only the spans that are meant to be exported.
@@ -74,7 +76,7 @@ impl Exporter {
     where
         S: tracing::Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
     {
-        let is_meant =
+        let is_exported =
             |metadata: &Metadata<'_>| metadata.is_span() && metadata.target() == SPAN_TARGET;
         tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer(SERVICE))
@@ -83,15 +85,16 @@ impl Exporter {
             .with_target(false)
             .with_threads(false)
             .with_tracked_inactivity(false)
-            .with_filter(filter_fn(is_meant))
+            .with_filter(filter_fn(is_exported))
             .boxed()
     }
 
     /// Sends the last spans, unless the collector takes too long.
     pub(crate) fn finish(self) {
-        self.leaving.send_replace(true);
-        if self.provider.shutdown_with_timeout(FAREWELL).is_err() {
-            self.complaint.tell(format_args!("no answer within {}s", FAREWELL.as_secs()));
+        self.shutting_down.send_replace(true);
+        if self.provider.shutdown_with_timeout(FLUSH_TIMEOUT).is_err() {
+            self.problem_log
+                .log_once(format_args!("no answer within {}s", FLUSH_TIMEOUT.as_secs()));
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use testkit::bins;
 
-use crate::support::{Ended, Home, finish};
+use crate::support::{CommandResult, Home, finish};
 
 const CONFIG: &str = "home/config/onecall/config.yaml";
 
-fn onecall(home: &Home, arguments: &[&str]) -> Ended {
+fn onecall(home: &Home, arguments: &[&str]) -> CommandResult {
     let mut ended = finish(home.onecall(arguments));
     let short = |text: &str| text.replace(&home.text_path(""), "[home]/");
     (ended.stdout, ended.stderr) = (short(&ended.stdout), short(&ended.stderr));
     ended
 }
 
-fn succeeds(home: &Home, arguments: &[&str]) -> Ended {
+fn succeeds(home: &Home, arguments: &[&str]) -> CommandResult {
     let ended = onecall(home, arguments);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     ended
@@ -95,12 +95,12 @@ fn a_server_that_does_not_answer_stays() {
         (ended.code, ended.stdout.as_str()),
         (
             Some(1),
-            "later was not tried: NOT_SET has no value; keep it with `onecall secrets set NOT_SET`, or set it where your client is started\n"
+            "onecall did not connect to later: NOT_SET has no value; store it with `onecall secrets set NOT_SET`, or set it in the environment of your client\n"
         )
     );
 }
 
-/// The same servers, in every way that a configuration can be written.
+/// Servers are added to a configuration in each of its formats.
 #[test]
 fn whatever_it_is_written_in() {
     let files = [

@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, Home, Received, failed, fixture, has_system_python, printed};
+use crate::support::{
+    Gateway, Home, ReceivedMessages, failed, fixture, has_system_python, printed,
+};
 
 /// The Python engines of this machine.
 fn engines() -> &'static [&'static str] {
@@ -11,15 +13,15 @@ fn engines() -> &'static [&'static str] {
 }
 
 /// A gateway whose one tool `raw_arguments` has this input schema, and what its server receives.
-fn gateway(schema: &Value) -> (Gateway, Received) {
+fn gateway(schema: &Value) -> (Gateway, ReceivedMessages) {
     let home = Home::new();
     let tools = json!([{ "name": "raw_arguments", "inputSchema": schema }]);
     home.write("tools", tools.to_string());
     let flags = ["--tools-file", &home.text_path("tools"), "--log", &home.text_path("received")];
-    let log = Received::at(home.path("received"));
+    let log = ReceivedMessages::in_file(home.path("received"));
     let servers = json!([fixture("fixture", &flags)]);
     home.write("config.json", json!({ "servers": servers }).to_string());
-    (Gateway::at(home), log)
+    (Gateway::in_home(home), log)
 }
 
 /// The JSON text of the arguments of every call that the server received, which is then forgotten.
@@ -190,9 +192,9 @@ await say(a=1)
         let answer = gateway.execute_on(engine, &format!("{KINDS}{code}"));
         insta::allow_duplicates!(insta::assert_snapshot!(printed(&answer), @r#"
         TypeError: argument 'a[0].x' is Mine, which JSON cannot carry; pass str, int, float, bool, None, list or dict
-        ValueError: argument 'rows[1].price' is NaN, which JSON has no number for
-        ValueError: argument 'rows[1].price' is inf, which JSON has no number for
-        ValueError: argument 'a["not a name"]["1"]' is -Infinity, which JSON has no number for
+        ValueError: argument 'rows[1].price' is NaN, which JSON cannot represent
+        ValueError: argument 'rows[1].price' is inf, which JSON cannot represent
+        ValueError: argument 'a["not a name"]["1"]' is -Infinity, which JSON cannot represent
         ValueError: argument 'a' is bytes that are not UTF-8 text; if the tool takes base64, pass base64.b64encode(data).decode()
         ValueError: argument 'a' is nested too deeply or contains itself
         LookupError: no such model while argument 'a[0]' was written as JSON
@@ -239,7 +241,7 @@ fn a_failing_method_shows_its_own_line() {
 
 #[test]
 fn sessions_and_plans_send_the_same_forms() {
-    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({}));
     let mut in_session = |code: &str| {
         let arguments = json!({ "code": code, "session": "s" });
         printed(&gateway.session.call_tool("execute_program", arguments))
@@ -258,6 +260,6 @@ fn sessions_and_plans_send_the_same_forms() {
     assert!(log.text().contains(r#"{"a":0.75,"b":1}"#), "{}", log.text());
 
     let answer = gateway.session.call_tool("proxy", sum("lambda value: float('nan')"));
-    let told = "PlanError: ValueError: argument 'a' is NaN, which JSON has no number for";
-    assert!(answer.is_error && answer.text.contains(told), "{}", answer.text);
+    let expected = "PlanError: ValueError: argument 'a' is NaN, which JSON cannot represent";
+    assert!(answer.is_error && answer.text.contains(expected), "{}", answer.text);
 }

@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 use testkit::mcp::Session;
 
 use crate::support::{
-    Gateway, Home, Received, failed, finish, fixture, has_system_python, printed, script,
+    Gateway, Home, ReceivedMessages, failed, finish, fixture, has_system_python, printed, script,
 };
 
 /// A gateway with this cache, and what its fixture server has received.
-fn cached(cache: &Value) -> (Gateway, Received) {
+fn cached(cache: &Value) -> (Gateway, ReceivedMessages) {
     with_config(&json!({ "cache": cache }))
 }
 
-fn with_config(config: &Value) -> (Gateway, Received) {
+fn with_config(config: &Value) -> (Gateway, ReceivedMessages) {
     let home = home_with_config(config);
-    let received = Received::at(home.path("received"));
-    (Gateway::at(home), received)
+    let received = ReceivedMessages::in_file(home.path("received"));
+    (Gateway::in_home(home), received)
 }
 
 fn home_with_config(config: &Value) -> Home {
@@ -167,7 +167,7 @@ fn a_blocked_tool_is_not_answered_for() {
     let mut config: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     config["tools"] = json!({ "block": ["mcp__fixture__add"] });
     gateway.home.write("config.json", config.to_string());
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     let code = "
         name = 'mcp__fixture__add'
         try:
@@ -221,7 +221,7 @@ fn programs_can_look_after_the_cache() {
             1 0 0
             [3, 3] 1
             TypeError: cache.fresh() takes a tool and then its arguments: await cache.fresh(mcp__server__tool, name=value)
-            ToolError: 'cache.clear' failed: "a b" is no pattern: a tool pattern may hold only letters, digits, '_' and '*'
+            ToolError: 'cache.clear' failed: "a b" is not a pattern: a tool pattern may hold only letters, digits, '_' and '*'
             ToolError: 'cache.clear' failed: it takes a pattern, such as 'mcp__sales__*'
             {'own': 1}
             "#);
@@ -256,7 +256,7 @@ fn typescript_programs_can_as_well() {
     { scope: 'process', hits: 5, misses: 3, entries: 1 }
     1 0
     TypeError: cache.fresh() takes a tool and then its arguments: await cache.fresh(mcp__server__tool, { name: value })
-    ToolError: 'cache.clear' failed: "a b" is no pattern: a tool pattern may hold only letters, digits, '_' and '*'
+    ToolError: 'cache.clear' failed: "a b" is not a pattern: a tool pattern may hold only letters, digits, '_' and '*'
     Map(1) { 'own' => 1 }
     "#);
     assert_eq!(received.calls("add"), 3);
@@ -314,8 +314,11 @@ fn an_answer_that_the_client_had_a_part_in_is_not_kept() {
     let home = Home::with_config(&config);
     let reply = json!({ "role": "assistant", "content": [], "model": "m" });
     let answers = [("sampling/createMessage", reply)];
-    let mut session =
-        Session::open_able(home.configured(&["serve"]), &json!({ "sampling": {} }), &answers);
+    let mut session = Session::open_with_capabilities(
+        home.onecall_with_config(&["serve"]),
+        &json!({ "sampling": {} }),
+        &answers,
+    );
     let code = "print([await mcp__s__ask() for _ in range(3)])";
     let answer = session.call_tool("execute_program", json!({ "code": code }));
     assert_eq!(printed(&answer), "[1, 2, 3]\n");
@@ -324,7 +327,7 @@ fn an_answer_that_the_client_had_a_part_in_is_not_kept() {
 #[test]
 fn onecall_run_uses_it_too() {
     let home = home_with_config(&json!({ "cache": {} }));
-    let received = Received::at(home.path("received"));
+    let received = ReceivedMessages::in_file(home.path("received"));
     let ended = home.run("print([await mcp__fixture__add(1, 2) for _ in range(3)])");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "[3, 3, 3]\n"), "{}", ended.stderr);
     assert_eq!(received.calls("add"), 1);
@@ -333,9 +336,9 @@ fn onecall_run_uses_it_too() {
 #[test]
 fn processes_can_share_answers() {
     let home = home_with_config(&json!({ "cache": { "scope": "shared" } }));
-    let received = Received::at(home.path("received"));
+    let received = ReceivedMessages::in_file(home.path("received"));
     let stats = || {
-        let ended = finish(home.configured(&["cache", "stats"]));
+        let ended = finish(home.onecall_with_config(&["cache", "stats"]));
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
         ended.stdout
     };
@@ -353,12 +356,12 @@ fn processes_can_share_answers() {
     total                        2        117        5
     ");
     let clear = |pattern: &[&str]| {
-        let ended = finish(home.configured(&[&["cache", "clear"], pattern].concat()));
+        let ended = finish(home.onecall_with_config(&[&["cache", "clear"], pattern].concat()));
         (ended.code, ended.stderr)
     };
     assert_eq!(clear(&["mcp__other__*"]), (Some(0), "Removed 0 cached answers\n".to_owned()));
     assert_eq!(clear(&["*__add"]), (Some(0), "Removed 1 cached answer\n".to_owned()));
-    let ended = finish(home.configured(&["cache", "stats", "--json"]));
+    let ended = finish(home.onecall_with_config(&["cache", "stats", "--json"]));
     let stats: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(
         (&stats["entries"], &stats["tools"][0]["tool"]),
@@ -375,12 +378,12 @@ fn processes_can_share_answers() {
 fn what_is_not_on_disk_is_not_shown() {
     let stderr = |cache: Value| {
         let home = Home::with_config(&json!({ "cache": cache }));
-        let ended = finish(home.configured(&["cache", "stats"]));
+        let ended = finish(home.onecall_with_config(&["cache", "stats"]));
         assert_eq!(ended.stdout, "No answers are cached on disk\n");
         ended.stderr
     };
     let home = Home::with_config(&json!({}));
-    let off = finish(home.configured(&["cache", "clear"])).stderr;
+    let off = finish(home.onecall_with_config(&["cache", "clear"])).stderr;
     let said = [off, stderr(json!({})), stderr(json!({ "scope": "run" }))].concat();
     insta::assert_snapshot!(said, @r"
     Note: the cache is off; this shows only answers on disk

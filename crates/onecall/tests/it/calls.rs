@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
-use crate::support::{Gateway, Home, PATIENCE, fixture};
+use crate::support::{Gateway, Home, TIMEOUT, fixture};
 
 struct Calls {
     child: Child,
@@ -19,7 +19,7 @@ struct Calls {
 impl Calls {
     fn open(config: &Value) -> Self {
         let home = Home::with_config(config);
-        let mut command = home.configured(&["calls"]);
+        let mut command = home.onecall_with_config(&["calls"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("onecall starts");
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("a pipe"));
@@ -39,7 +39,7 @@ impl Calls {
     }
 
     fn next(&self) -> String {
-        self.lines.recv_timeout(PATIENCE).expect("an answer")
+        self.lines.recv_timeout(TIMEOUT).expect("an answer")
     }
 
     fn answer(&mut self, tool: &str, arguments: &str) -> String {
@@ -57,7 +57,7 @@ impl Calls {
 
     fn has_ended(&mut self) -> bool {
         let mut code = None;
-        wait_until(PATIENCE, || {
+        wait_until(TIMEOUT, || {
             code = self.child.try_wait().expect("it is ours");
             code.is_some()
         });

@@ -9,14 +9,14 @@ use insta::assert_snapshot;
 use serde_json::json;
 use testkit::rpc::Client;
 
-use crate::support::{Ended, Home, finish, fixture};
+use crate::support::{CommandResult, Home, finish, fixture};
 
 fn home() -> Home {
     Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }))
 }
 
 /// The last line of stderr with its time left out.
-fn summary(ended: &Ended) -> String {
+fn summary(ended: &CommandResult) -> String {
     let last = ended.stderr.lines().last().unwrap_or_default();
     let is_time = |word: &str| {
         word.trim_end_matches(',').strip_suffix('s').is_some_and(|n| n.parse::<f64>().is_ok())
@@ -63,7 +63,7 @@ fn a_program_that_cannot_be_read() {
     let home = home();
     home.write("latin.py", b"print('\xe9')");
     let run = |file: &str| {
-        let ended = finish(home.configured(&["run", &home.text_path(file)]));
+        let ended = finish(home.onecall_with_config(&["run", &home.text_path(file)]));
         let said = ended.stderr.replace(&home.text_path(""), "[home]/");
         (ended.code, ended.stdout, said)
     };
@@ -74,14 +74,14 @@ fn a_program_that_cannot_be_read() {
     );
     assert_eq!(
         run("latin.py"),
-        refused("the program in '[home]/latin.py' is not UTF-8 text (byte 7 does not fit)")
+        refused("the program in '[home]/latin.py' is not UTF-8 text (byte 7 is not valid)")
     );
 }
 
 #[test]
 fn a_program_from_standard_input() {
     let home = home();
-    let mut command = home.configured(&["run", "-"]);
+    let mut command = home.onecall_with_config(&["run", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"print(await mcp__fixture__add(1, 2))").unwrap();
@@ -94,7 +94,8 @@ fn output_is_shown_while_the_program_runs() {
     for waiting in ["await mcp__fixture__hang()", "while True: pass"] {
         let home = home();
         home.write("program.py", format!("print('first')\n{waiting}"));
-        let mut run = Client::spawn(home.configured(&["run", &home.text_path("program.py")]));
+        let mut run =
+            Client::spawn(home.onecall_with_config(&["run", &home.text_path("program.py")]));
         assert_eq!(run.receive_line().as_deref(), Some("first"), "{waiting}");
         assert!(run.wait(Duration::ZERO).is_none(), "{waiting}: it is still running");
     }
@@ -128,7 +129,7 @@ fn a_broken_configuration_is_explained() {
 #[test]
 fn tools_are_listed_searched_and_shown() {
     let home = home();
-    let listed = finish(home.configured(&["tools"]));
+    let listed = finish(home.onecall_with_config(&["tools"]));
     assert_eq!((listed.code, listed.stderr.as_str()), (Some(0), ""));
     let names: Vec<&str> =
         listed.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -141,16 +142,16 @@ fn tools_are_listed_searched_and_shown() {
         Some("mcp__fixture__add              Adds two numbers.")
     );
 
-    let found = finish(home.configured(&["tools", "weather", "in", "a", "city"]));
+    let found = finish(home.onecall_with_config(&["tools", "weather", "in", "a", "city"]));
     assert_eq!(found.code, Some(0));
     assert!(found.stdout.starts_with("mcp__fixture__weather "), "{}", found.stdout);
-    let none = finish(home.configured(&["tools", "zzzqqq"]));
+    let none = finish(home.onecall_with_config(&["tools", "zzzqqq"]));
     assert_eq!(
         none,
-        Ended { code: Some(1), stdout: String::new(), stderr: "No tool matches\n".into() }
+        CommandResult { code: Some(1), stdout: String::new(), stderr: "No tool matches\n".into() }
     );
 
-    let shown = finish(home.configured(&["tools", "show", "mcp__fixture__nothing"]));
+    let shown = finish(home.onecall_with_config(&["tools", "show", "mcp__fixture__nothing"]));
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
     assert_snapshot!(shown.stdout, @r#"
     {
@@ -165,7 +166,7 @@ fn tools_are_listed_searched_and_shown() {
       "note": "The server declares no output schema: print a small result first to see its shape."
     }
     "#);
-    let unknown = finish(home.configured(&["tools", "show", "mcp__fixture__ad"]));
+    let unknown = finish(home.onecall_with_config(&["tools", "show", "mcp__fixture__ad"]));
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     assert_snapshot!(unknown.stderr, @"
     error: there is no tool 'mcp__fixture__ad'. Did you mean: 'mcp__fixture__add'?
@@ -175,7 +176,7 @@ fn tools_are_listed_searched_and_shown() {
 #[test]
 fn check_shows_every_server() {
     let home = home();
-    let ended = finish(home.configured(&["check", "--log", "off"]));
+    let ended = finish(home.onecall_with_config(&["check", "--log", "off"]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
 
     let servers = json!([
@@ -184,7 +185,7 @@ fn check_shows_every_server() {
         fixture("quitter", &["--exit-on-start", "3"]),
     ]);
     home.write("config.json", json!({ "servers": servers }).to_string());
-    let ended = finish(home.configured(&["check", "--log", "off"]));
+    let ended = finish(home.onecall_with_config(&["check", "--log", "off"]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""));
     let table = ended.stdout.replace(&home.text_path(""), "[home]/");
     let (before, rest) = table.split_once("ready in ").unwrap();
@@ -234,6 +235,9 @@ fn every_command_explains_itself_with_an_example() {
             "exec",
             "proxy",
             "runs",
+            "approvals",
+            "resume",
+            "cancel",
             "logs",
             "stats",
             "doctor",
@@ -286,7 +290,7 @@ fn the_licences_of_what_is_in_the_binary_are_printed() {
     }
 }
 
-/// A pipe gives what is in it to the first who reads it, and to nobody else.
+/// A pipe can be read only once.
 #[test]
 fn the_configuration_is_read_once() {
     let home = Home::new();
@@ -327,7 +331,7 @@ fn the_demo_shows_what_it_saves() {
 fn output_that_cannot_be_written_is_told() {
     let home = home();
     home.write("program.py", "print('lost')");
-    let mut command = home.configured(&["run", &home.text_path("program.py")]);
+    let mut command = home.onecall_with_config(&["run", &home.text_path("program.py")]);
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = command.stdin(Stdio::null()).stdout(full).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
-use crate::support::{Gateway, Home, PATIENCE, finish, fixture};
+use crate::support::{Gateway, Home, TIMEOUT, finish, fixture};
 
 const ADD: (&str, &str) = ("add", "Adds two numbers.");
 const DELETE: (&str, &str) = ("delete_resource", "Deletes a resource.");
@@ -15,13 +15,13 @@ fn gateway(tools: &Value) -> Gateway {
     home.write_tools("tools", &[ADD, DELETE]);
     let server = fixture("fixture", &["--tools-file", &home.text_path("tools")]);
     home.write("config.json", json!({ "servers": [server], "tools": tools }).to_string());
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
 /// Has the server list a tool whose name meets that of another, and waits until it is known.
 fn collide(gateway: &mut Gateway) {
     gateway.home.write_tools("tools", &[ADD, DELETE, SAME, LATER]);
-    wait_until(PATIENCE, || {
+    wait_until(TIMEOUT, || {
         let listed = gateway.callable_tools();
         listed.contains(&"mcp__fixture__later".to_owned())
     });
@@ -67,7 +67,7 @@ fn check_and_doctor_show_which_names_meet() {
     let server = fixture("fixture", &["--tools-file", &home.text_path("tools")]);
     home.write("config.json", json!({ "servers": [server] }).to_string());
     for command in ["check", "doctor"] {
-        let ended = finish(home.configured(&[command]));
+        let ended = finish(home.onecall_with_config(&[command]));
         for part in [
             "several tools would have the name mcp__fixture__delete_resource: ",
             "'delete-resource' of 'fixture' is called mcp__fixture__delete_resource_",

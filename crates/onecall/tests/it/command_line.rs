@@ -13,7 +13,7 @@ fn a_reader_that_leaves_is_no_error() {
     let home = Home::with_config(&json!({ "servers": [fixture("s", &[])] }));
     // More than a pipe holds, so that the rest cannot be written.
     for arguments in [&["licences"][..], &["tools", "--json", "--detail", "full"]] {
-        let mut command = home.configured(arguments);
+        let mut command = home.onecall_with_config(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::with_capacity(16, child.stdout.take().unwrap());
         stdout.read_line(&mut String::new()).unwrap();
@@ -30,7 +30,8 @@ fn arguments_come_as_an_object_from_a_file_or_from_standard_input() {
     let file = home.write("arguments.json", r#"{"value": "from a file"}"#);
     let file = format!("@{}", file.display());
     let called = |arguments: &[&str]| {
-        let mut command = home.configured(&[&["call", "mcp__s__echo"], arguments].concat());
+        let mut command =
+            home.onecall_with_config(&[&["call", "mcp__s__echo"], arguments].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // It may have ended without reading.
@@ -43,7 +44,7 @@ fn arguments_come_as_an_object_from_a_file_or_from_standard_input() {
     assert_eq!(called(&["--args", "-"]), "from stdin\n");
     assert_eq!(called(&["--args", "-", "--json"]), "\"from stdin\"\n");
     assert_eq!(called(&["value=a b", "--json"]), "\"a b\"\n");
-    let hint = "error: a JSON object of all arguments comes after --args\n";
+    let hint = "error: to pass all arguments as one JSON object, write it after --args\n";
     assert_eq!(called(&["--json", r#"{"value": 1}"#]), hint);
     assert_eq!(called(&["--json", "-"]), hint);
 }
@@ -97,7 +98,7 @@ fn a_command_that_cannot_be_a_program_is_explained() {
         { "name": "line", "command": "npx -y some-server" },
         { "name": "folder", "command": "/" },
     ] }));
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     let failures: Vec<&str> =
         ended.stdout.lines().filter_map(|line| Some(line.split_once("failed: ")?.1)).collect();
     let rest = "'command' is the program alone: write 'command: npx' and move the rest to 'args'";
@@ -109,7 +110,8 @@ fn a_command_that_cannot_be_a_program_is_explained() {
         ]
     );
     let report: Value =
-        serde_json::from_str(&finish(home.configured(&["doctor", "--json"])).stdout).unwrap();
+        serde_json::from_str(&finish(home.onecall_with_config(&["doctor", "--json"])).stdout)
+            .unwrap();
     let fixes: Vec<_> =
         report["servers"].as_array().unwrap().iter().map(|it| it["fix"].as_str()).collect();
     assert_eq!(fixes, [Some(rest), Some("give the path of a program in it")]);

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::support::{Ended, Home, finish};
+use crate::support::{CommandResult, Home, finish};
 
 const CONFIG: &str = "\
 # top
@@ -19,7 +19,7 @@ execution:
 tools:
 ";
 
-fn ended(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> Ended {
+fn ended(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> CommandResult {
     let mut command = home.onecall(arguments);
     command.envs(variables.iter().copied());
     let mut ended = finish(command);
@@ -28,7 +28,7 @@ fn ended(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> Ended {
     ended
 }
 
-fn config(home: &Home, arguments: &[&str]) -> Ended {
+fn config(home: &Home, arguments: &[&str]) -> CommandResult {
     let file = home.text_path("c.yaml");
     ended(home, &[&["--config", &file, "config"], arguments].concat(), &[])
 }
@@ -37,8 +37,9 @@ fn read(home: &Home) -> String {
     std::fs::read_to_string(home.path("c.yaml")).unwrap()
 }
 
-fn is(ended: Ended, code: i32, stdout: &str, stderr: &str) {
-    let expected = Ended { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned() };
+fn assert_output(ended: CommandResult, code: i32, stdout: &str, stderr: &str) {
+    let expected =
+        CommandResult { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned() };
     assert_eq!(ended, expected);
 }
 
@@ -48,22 +49,27 @@ fn the_file_that_is_read_and_why() {
     let path = |variables: &[(&str, &str)]| ended(&home, &["config", "path"], variables);
     let own = "[home]/home/config/onecall/config.yaml\n";
     let none = "There is no configuration yet; `onecall init` or `onecall add` makes this file.\n";
-    is(path(&[]), 1, own, none);
+    assert_output(path(&[]), 1, own, none);
     home.write("home/config/onecall/config.yaml", CONFIG);
-    is(path(&[]), 0, own, "It is read because it is the one in your configuration directory.\n");
+    assert_output(
+        path(&[]),
+        0,
+        own,
+        "It is read because it is the one in your configuration directory.\n",
+    );
     home.write("c.yaml", CONFIG);
     let file = home.text_path("c.yaml");
     let named = "It is read because $ONECALL_CONFIG names it.\n";
-    is(path(&[("ONECALL_CONFIG", &file)]), 0, "[home]/c.yaml\n", named);
+    assert_output(path(&[("ONECALL_CONFIG", &file)]), 0, "[home]/c.yaml\n", named);
     let named = "It is read because --config names it.\n";
-    is(config(&home, &["path"]), 0, "[home]/c.yaml\n", named);
+    assert_output(config(&home, &["path"]), 0, "[home]/c.yaml\n", named);
     home.write("work/onecall.yaml", CONFIG);
     let untrusted = path(&[]);
     assert_eq!(untrusted.stdout, own);
     assert!(untrusted.stderr.starts_with("warning: '[home]/work/onecall.yaml' is not read"));
     assert_eq!(ended(&home, &["trust"], &[]).code, Some(0));
     let trusted = "It is read because it is in the working directory, and you have trusted it.\n";
-    is(path(&[]), 0, "[home]/work/onecall.yaml\n", trusted);
+    assert_output(path(&[]), 0, "[home]/work/onecall.yaml\n", trusted);
 }
 
 #[test]
@@ -76,11 +82,11 @@ fn values_are_read() {
         ("servers.a.command", "x\n"),
         ("servers.a.env", "{\n  \"A\": \"1\"\n}\n"),
     ] {
-        is(config(&home, &["get", key]), 0, value, "");
+        assert_output(config(&home, &["get", key]), 0, value, "");
     }
     let absent = "'execution.engine' is not set in [home]/c.yaml; `onecall schema --markdown` lists \
                   the keys and their defaults\n";
-    is(config(&home, &["get", "execution.engine"]), 1, "", absent);
+    assert_output(config(&home, &["get", "execution.engine"]), 1, "", absent);
 }
 
 #[test]
@@ -97,7 +103,7 @@ fn values_are_set_in_place() {
         ("cache.scope", "run"),
     ] {
         let said = format!("Set '{key}' to {value} in [home]/c.yaml\n");
-        is(config(&home, &["set", key, value]), 0, "", &said);
+        assert_output(config(&home, &["set", key, value]), 0, "", &said);
     }
     assert_snapshot!(read(&home), @r#"
     # top
@@ -161,12 +167,12 @@ fn an_editor_is_opened_on_a_copy() {
         names.filter(|name| name.contains(".edit-")).collect::<Vec<_>>()
     };
     let missing = "error: no editor is set; name one, as in `EDITOR=nano onecall config edit`\n";
-    is(edit(&[]), 2, "", missing);
-    is(edit(&[("EDITOR", "true")]), 0, "", "[home]/c.yaml was not changed\n");
+    assert_output(edit(&[]), 2, "", missing);
+    assert_output(edit(&[("EDITOR", "true")]), 0, "", "[home]/c.yaml was not changed\n");
     let failed = "error: nothing was changed: the editor 'false' ended with exit status: 1\n";
-    is(edit(&[("EDITOR", "false")]), 2, "", failed);
+    assert_output(edit(&[("EDITOR", "false")]), 2, "", failed);
     let preferred = [("VISUAL", "sed -i s/python/auto/"), ("EDITOR", "false")];
-    is(edit(&preferred), 0, "", "Saved [home]/c.yaml\n");
+    assert_output(edit(&preferred), 0, "", "Saved [home]/c.yaml\n");
     let saved = CONFIG.replace("python", "auto");
     assert_eq!((read(&home), drafts()), (saved.clone(), Vec::new()));
     let refused = edit(&[("EDITOR", "sed -i s/auto/nonsense/")]);

@@ -32,7 +32,7 @@ fn failures_are_not_counted_as_connected_and_an_interrupt_leaves_the_terminal_in
             ["generate", ..] => [arguments, &["--out", "generated"]].concat(),
             _ => arguments.to_vec(),
         };
-        let mut terminal = Terminal::start(&home.configured(&arguments));
+        let mut terminal = Terminal::start(&home.onecall_with_config(&arguments));
         let progress = "1 of 3 servers connected, 1 failed, waiting for silent";
         let before = terminal.read_until(progress);
         assert!(before.ends_with(progress), "{arguments:?}: {before}");
@@ -48,7 +48,7 @@ fn failures_are_not_counted_as_connected_and_an_interrupt_leaves_the_terminal_in
 fn a_program_that_waits_for_servers_says_so() {
     let home = home();
     home.write("work/program.py", "print(await mcp__silent__anything())");
-    let mut terminal = Terminal::start(&home.configured(&["run", "program.py"]));
+    let mut terminal = Terminal::start(&home.onecall_with_config(&["run", "program.py"]));
     // Only the server that the program names is started.
     let progress = "0 of 1 servers connected, waiting for silent";
     let before = terminal.read_until(progress);
@@ -65,7 +65,7 @@ fn each_failure_is_told_once_and_no_restart_is_promised() {
     home.write("work/hello.py", "print(1)");
     home.write("work/broken.py", "print(await mcp__broken__x())");
     let warning = format!("warning: server 'broken' is not available: {FAILURE}\n");
-    let said = |arguments: &[&str]| finish(home.configured(arguments));
+    let said = |arguments: &[&str]| finish(home.onecall_with_config(arguments));
 
     let tools = said(&["tools"]);
     assert_eq!((tools.code, &tools.stderr), (Some(0), &warning));
@@ -93,7 +93,7 @@ fn each_failure_is_told_once_and_no_restart_is_promised() {
 #[test]
 fn log_lines_stand_above_the_progress() {
     let home = home();
-    let mut terminal = Terminal::start(&home.configured(&["check", "--log", "debug"]));
+    let mut terminal = Terminal::start(&home.onecall_with_config(&["check", "--log", "debug"]));
     let shown = Screen::of(&terminal.read_until("waiting for silent")).to_string();
     terminal.type_keys("\x03");
     assert_eq!(terminal.finish().1, Some(130));
@@ -122,7 +122,7 @@ fn choosing_servers_shows_the_cursor_again_after_an_interrupt() {
 #[test]
 fn serve_on_a_terminal_says_what_it_is() {
     let home = Home::with_config(&json!({ "servers": [fixture("good", &[])] }));
-    let mut terminal = Terminal::start(&home.configured(&["serve"]));
+    let mut terminal = Terminal::start(&home.onecall_with_config(&["serve"]));
     insta::assert_snapshot!(Screen::of(&terminal.read_until("onecall repl`.\r\n")), @"
     onecall is an MCP server. It now waits for an MCP client on stdin; clients start it by themselves.
     To add it to a client, press Ctrl-C and run `onecall install CLIENT`, for example
@@ -131,6 +131,6 @@ fn serve_on_a_terminal_says_what_it_is() {
     terminal.type_keys("\x04");
     assert_eq!(terminal.finish().1, Some(0));
 
-    let ended = finish(home.configured(&["serve"]));
+    let ended = finish(home.onecall_with_config(&["serve"]));
     assert_eq!((ended.code, ended.stdout, ended.stderr), (Some(0), String::new(), String::new()));
 }

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::container::Surroundings;
-use crate::support::{Ended, Home, finish, has_system_python};
+use crate::support::container::TestContainer;
+use crate::support::{CommandResult, Home, finish, has_system_python};
 
 /// Prints what comes of a question.
 const ASK: &str = "
@@ -70,20 +70,20 @@ ask('a process', lambda: os.stat('/proc/1').st_mode)
 ";
 
 /// Runs a program in a container with `onecall run`.
-fn run(container: &Surroundings, config: &Value, program: &str, code: &str) -> Ended {
+fn run(container: &TestContainer, config: &Value, program: &str, code: &str) -> CommandResult {
     let home = Home::with_config(config);
     home.write(program, code);
-    let command = home.configured(&["run", &home.text_path(program)]);
-    finish(container.around(&home, &command))
+    let command = home.onecall_with_config(&["run", &home.text_path(program)]);
+    finish(container.wrap_command(&home, &command))
 }
 
-fn python(container: &Surroundings, config: &Value) -> Ended {
+fn python(container: &TestContainer, config: &Value) -> CommandResult {
     run(container, config, "program.py", "print('ran')")
 }
 
 #[test]
 fn the_embedded_engines_run_in_every_container() {
-    for container in Surroundings::all() {
+    for container in TestContainer::all() {
         let ran = python(&container, &json!({ "engine": "python" }));
         assert_eq!(
             (ran.code, ran.stdout.as_str()),
@@ -107,9 +107,9 @@ fn cpython_runs_without_what_the_configuration_names_and_no_less() {
         eprintln!("skipped: no CPython from 3.11 on is on PATH");
         return;
     }
-    for container in Surroundings::all() {
+    for container in TestContainer::all() {
         let refuses = |config: Value, property: &str| {
-            let Ended { code, stdout, stderr } = python(&container, &config);
+            let CommandResult { code, stdout, stderr } = python(&container, &config);
             assert_eq!((code, stdout.as_str()), (Some(2), ""), "{}: {stderr}", container.name);
             let is_reason = |line: &&str| line.starts_with("the engine could not start: ");
             let reason = stderr.lines().find(is_reason).expect("a reason");
@@ -145,7 +145,7 @@ try:
 except OSError as error:
     print(type(error).__name__)
 ";
-    let all = Surroundings::all();
+    let all = TestContainer::all();
     let container = all.iter().find(|container| !container.has_landlock()).expect("one of them");
     let read = run(container, &config, "program.py", code);
     assert_eq!(read.stdout, "PermissionError\n", "{read:?}");
@@ -162,7 +162,7 @@ access -> False
 /proc -> FileNotFoundError
 a process -> FileNotFoundError
 ";
-    for container in Surroundings::all() {
+    for container in TestContainer::all() {
         let asked = run(&container, &json!({ "engine": "python" }), "program.py", &questions);
         assert_eq!(asked.stdout, [NOTHING, hidden].concat(), "{}", container.name);
     }
@@ -186,7 +186,7 @@ access -> True
 a process -> 16749
 ";
     let accepting = json!({ "engine": "cpython", "sandbox_without": ["metadata"] });
-    for container in Surroundings::all().iter().filter(|container| container.has_landlock()) {
+    for container in TestContainer::all().iter().filter(|container| container.has_landlock()) {
         let asked = run(container, &accepting, "program.py", &questions);
         let learned = [NOTHING, of_processors, of_files].concat();
         assert_eq!(asked.stdout, learned, "{}", container.name);
@@ -199,7 +199,7 @@ fn best_effort_says_what_does_not_hold() {
         eprintln!("skipped: no CPython from 3.11 on is on PATH");
         return;
     }
-    let container = Surroundings::ordinary();
+    let container = TestContainer::as_ordinary_user();
     let try_with =
         |sandbox| python(&container, &json!({ "engine": "cpython", "sandbox": sandbox }));
     let accepted = try_with("best-effort");
@@ -216,7 +216,10 @@ fn best_effort_says_what_does_not_hold() {
 #[test]
 fn the_doctor_says_which_wall_holds_what() {
     let home = Home::with_config(&json!({}));
-    let ended = finish(Surroundings::ordinary().around(&home, &home.configured(&["doctor"])));
+    let ended = finish(
+        TestContainer::as_ordinary_user()
+            .wrap_command(&home, &home.onecall_with_config(&["doctor"])),
+    );
     let held = "✓ metadata     held by system calls (blocked: see /etc/passwd";
     assert!(ended.stdout.contains(held), "{}", ended.stdout);
     if has_system_python() {
@@ -241,10 +244,10 @@ fn sandbox(command: Command) -> Vec<(String, String)> {
 #[test]
 fn every_wall_of_the_machine_stands_under_the_shipped_profile() {
     let home = Home::with_config(&json!({}));
-    let doctor = || home.configured(&["doctor", "--json"]);
+    let doctor = || home.onecall_with_config(&["doctor", "--json"]);
     let of_machine = sandbox(doctor());
-    for container in Surroundings::with_shipped_profile() {
-        let of_container = sandbox(container.around(&home, &doctor()));
+    for container in TestContainer::with_shipped_profile() {
+        let of_container = sandbox(container.wrap_command(&home, &doctor()));
         assert_eq!(of_container, of_machine, "{}", container.name);
     }
 }

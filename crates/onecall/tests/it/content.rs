@@ -114,14 +114,15 @@ fn content_comes_along_from_the_store_and_from_records_and_through_plans() {
     let other =
         home.run("caption = await mcp__v__caption()\nprint(caption, caption.content[1]['type'])");
     assert_eq!(other.stdout, "a red pixel image\n", "{}", other.stderr);
-    let called = finish(home.configured(&["call", "mcp__v__caption"]));
+    let called = finish(home.onecall_with_config(&["call", "mcp__v__caption"]));
     assert_eq!(called.stdout, "a red pixel\n");
     let said = "The answer has more than text: in a program, read .content to get all of it\n";
     assert_eq!(called.stderr, said);
-    let runs = finish(home.configured(&["runs", "--json"]));
+    let runs = finish(home.onecall_with_config(&["runs", "--json"]));
     let runs: Value = serde_json::from_str(&runs.stdout).expect("JSON");
     let is_program = |run: &&Value| run["kind"] == "program";
     let last = runs.as_array().unwrap().iter().find(is_program).expect("a program");
-    let replayed = finish(home.configured(&["runs", "replay", last["id"].as_str().unwrap()]));
+    let replayed =
+        finish(home.onecall_with_config(&["runs", "replay", last["id"].as_str().unwrap()]));
     assert!(replayed.stdout.contains("a red pixel image"), "{replayed:?}");
 }

@@ -44,14 +44,14 @@ fn recipes() -> Vec<Recipe> {
     recipes
 }
 
-/// Someone who did what the page says before its first program.
-struct Cook {
+/// Runs the programs of the page after the setup that it describes.
+struct CookbookRunner {
     home: Home,
     /// What the programs of a session are sent to.
     agent: Option<Session>,
 }
 
-impl Cook {
+impl CookbookRunner {
     fn new(configuration: &str) -> Self {
         let home = Home::new();
         home.write("work/cookbook.yaml", configuration);
@@ -77,7 +77,7 @@ impl Cook {
             ("python", "text dry-run") => (&["run", "--dry-run"], "program.py"),
             ("ts", "text") => (&["run"], "program.ts"),
             ("json", "text") => (&["proxy"], "plan.json"),
-            ("python session", "text") => return self.go_on(&program.text),
+            ("python session", "text") => return self.run_in_session(&program.text),
             words => panic!("nobody knows how to run {words:?}"),
         };
         self.home.write(&format!("work/{file}"), &program.text);
@@ -86,8 +86,8 @@ impl Cook {
         ended.stdout
     }
 
-    /// The same for a program that shares its variables with the one before.
-    fn go_on(&mut self, code: &str) -> String {
+    /// Runs a program in a session, where it shares its variables with the program before.
+    fn run_in_session(&mut self, code: &str) -> String {
         let command = self.onecall(&["serve"]);
         let agent = self.agent.get_or_insert_with(|| Session::open(command));
         let arguments = json!({ "code": code, "session": "orders" });
@@ -103,13 +103,13 @@ fn every_program_prints_what_the_page_says() {
     let is_output = |block: &&Block| block.words.starts_with("text");
     let mut programs = Vec::new();
     for recipe in &recipes[1..] {
-        let mut cook = Cook::new(&configuration.text);
+        let mut runner = CookbookRunner::new(&configuration.text);
         let mut blocks = recipe.blocks.iter().peekable();
         while let Some(program) = blocks.next() {
             programs.push(program.words);
             assert!(blocks.peek().is_some_and(is_output), "{}: and then?", recipe.title);
             while let Some(output) = blocks.next_if(is_output) {
-                assert_eq!(cook.run(program, output), output.text, "{}", recipe.title);
+                assert_eq!(runner.run(program, output), output.text, "{}", recipe.title);
             }
         }
     }

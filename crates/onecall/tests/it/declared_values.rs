@@ -19,7 +19,7 @@ fn annotated_tools_give_what_they_returned() {
         home.write("script.json", json!({ "tools": tools, "on": on }).to_string());
         let server = fixture("v", &["--script-file", &home.text_path("script.json")]);
         home.write("config.json", json!({ "servers": [server] }).to_string());
-        check_values(&mut Gateway::at(home), &recorded);
+        check_values(&mut Gateway::in_home(home), &recorded);
     }
 }
 
@@ -77,13 +77,14 @@ fn a_string_stays_a_string_on_every_way() {
     // Another process takes the answer from the store.
     let other = home.run("import json\nprint(json.dumps(await mcp__v__string()))");
     assert_eq!(other.stdout, "\"[1, 2]\"\n", "{}", other.stderr);
-    let called = finish(home.configured(&["call", "mcp__v__string", "--raw"]));
+    let called = finish(home.onecall_with_config(&["call", "mcp__v__string", "--raw"]));
     assert_eq!(called.stdout, "\"[1, 2]\"\n", "{}", called.stderr);
-    let runs = finish(home.configured(&["runs", "--json"]));
+    let runs = finish(home.onecall_with_config(&["runs", "--json"]));
     let runs: Value = serde_json::from_str(&runs.stdout).expect("JSON");
     let is_program = |run: &&Value| run["kind"] == "program";
     let last = runs.as_array().unwrap().iter().find(is_program).expect("a program");
-    let replayed = finish(home.configured(&["runs", "replay", last["id"].as_str().unwrap()]));
+    let replayed =
+        finish(home.onecall_with_config(&["runs", "replay", last["id"].as_str().unwrap()]));
     assert!(replayed.stdout.contains("\"[1, 2]\"\n"), "{replayed:?}");
 }
 

@@ -15,17 +15,17 @@ fn tokens(text: &str) -> usize {
 }
 
 /// What clients put before a model of a tool.
-fn shown(tool: &Value) -> String {
+fn definition_for_model(tool: &Value) -> String {
     let (name, description) = (&tool["name"], &tool["description"]);
     let schema = &tool["inputSchema"];
     json!({ "name": name, "description": description, "input_schema": schema }).to_string()
 }
 
 /// The definitions of the gateway and what it says of itself.
-fn up_front(gateway: &mut Gateway) -> usize {
+fn initial_tokens(gateway: &mut Gateway) -> usize {
     let definitions: usize =
-        gateway.session.list_tools().iter().map(|tool| tokens(&shown(tool))).sum();
-    let mut session = Session::new(Client::spawn(gateway.home.configured(&["serve"])));
+        gateway.session.list_tools().iter().map(|tool| tokens(&definition_for_model(tool))).sum();
+    let mut session = Session::new(Client::spawn(gateway.home.onecall_with_config(&["serve"])));
     let greeting = session.initialize(PROTOCOL);
     definitions + tokens(greeting["instructions"].as_str().unwrap())
 }
@@ -37,7 +37,7 @@ fn tools_of_400_tokens(count: usize) -> Vec<Value> {
     tools.retain(|tool| tool["name"].as_str().unwrap().starts_with("tool_"));
     for tool in &mut tools {
         let mut description = tool["description"].as_str().unwrap().to_owned();
-        while tokens(&shown(tool)) < 400 {
+        while tokens(&definition_for_model(tool)) < 400 {
             description.push_str(" More");
             tool["description"] = json!(description);
         }
@@ -48,10 +48,10 @@ fn tools_of_400_tokens(count: usize) -> Vec<Value> {
 #[test]
 fn what_is_loaded_up_front_hardly_counts() {
     let mut gateway = Gateway::new();
-    let ours = up_front(&mut gateway);
+    let ours = initial_tokens(&mut gateway);
     for (count, share) in [(30, 0.05), (500, 0.01)] {
         let direct: usize =
-            tools_of_400_tokens(count).iter().map(|tool| tokens(&shown(tool))).sum();
+            tools_of_400_tokens(count).iter().map(|tool| tokens(&definition_for_model(tool))).sum();
         #[expect(clippy::cast_precision_loss, reason = "figures for people")]
         let (loaded, of) = (ours as f64, direct as f64);
         println!(
@@ -65,7 +65,7 @@ fn what_is_loaded_up_front_hardly_counts() {
 #[test]
 fn an_agent_reads_what_is_for_what_and_what_needs_no_program() {
     let home = Home::with_config(&json!({ "servers": [] }));
-    let mut session = Session::new(Client::spawn(home.configured(&["serve"])));
+    let mut session = Session::new(Client::spawn(home.onecall_with_config(&["serve"])));
     let greeting = session.initialize(PROTOCOL);
     let mut text = format!("{}\n", greeting["instructions"].as_str().unwrap());
     for tool in session.list_tools() {
@@ -86,7 +86,11 @@ fn a_single_call_needs_no_program() {
 
 #[test]
 fn all_definitions_together_stay_small() {
-    let config = json!({ "servers": [], "expose": ["programmatic_tool_calling"] });
+    let config = json!({
+        "servers": [],
+        "optional_tools": ["programmatic_tool_calling"],
+        "approvals": { "ask": ["mcp__*__delete_*"] },
+    });
     let mut gateway = Gateway::with_config(&config);
     // Whole, as they are on the wire.
     let all: usize =
@@ -118,7 +122,7 @@ fn the_tokens_that_the_demo_shows_are_those_of_its_texts() {
             direct.push(server.call_tool(tool, arguments).text);
         }
     }
-    let mut gateway = Session::open(home.configured(&["serve"]));
+    let mut gateway = Session::open(home.onecall_with_config(&["serve"]));
     let (_, answer) = shown.split_once("What comes back to the model").unwrap();
     let answer = answer.lines().skip(2).map_while(|line| line.strip_prefix("    "));
     let ours = [
@@ -144,7 +148,7 @@ fn published() -> Gateway {
     });
     let config = json!({ "servers": servers.collect::<Vec<_>>() });
     home.write("config.json", config.to_string());
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
 fn search(gateway: &mut Gateway, arguments: Value) -> String {

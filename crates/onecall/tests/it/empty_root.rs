@@ -10,7 +10,7 @@ use std::process::Command;
 use testkit::bins;
 use testkit::empty_root::{self, can_enter, is_of_glibc, libraries};
 
-use crate::support::{Ended, Home, finish};
+use crate::support::{CommandResult, Home, finish};
 
 #[test]
 fn the_binary_needs_glibc_and_no_other_library() {
@@ -22,7 +22,7 @@ fn the_binary_needs_glibc_and_no_other_library() {
 /// A folder with the binary and glibc in it.
 fn root(home: &Home) -> PathBuf {
     let root = home.path("root");
-    empty_root::fill(&root, &bins::onecall());
+    empty_root::copy_glibc(&root, &bins::onecall());
     fs::create_dir_all(root.join("bin")).unwrap();
     // By another process: a descriptor of ours open for writing would be inherited by what another
     // test starts meanwhile, and the file could not be executed.
@@ -31,8 +31,8 @@ fn root(home: &Home) -> PathBuf {
     root
 }
 
-fn inside(root: &Path, command: &[&str]) -> Ended {
-    finish(empty_root::inside(root, command))
+fn inside(root: &Path, command: &[&str]) -> CommandResult {
+    finish(empty_root::command_in_root(root, command))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use onecall_core::{EngineChoice, Language};
-use onecall_engine::{ENGINES, EngineSpec, Offers};
+use onecall_engine::{ENGINES, EngineFeatures, EngineSpec};
 use serde_json::{Value, json};
 
 use crate::support::{Gateway, Home, failed, finish, fixture, has_system_python, printed};
@@ -32,7 +32,7 @@ fn a_program_runs_on_the_engine_that_is_asked_for() {
 }
 
 /// What a program can use on an engine, found out by trying.
-fn offered(engine: &EngineSpec, language: Language) -> Offers {
+fn offered(engine: &EngineSpec, language: Language) -> EngineFeatures {
     let (file, shows, reads) = match language {
         Language::Python => {
             ("program.py", "display(bytes.fromhex('89504e470d0a1a0a'))", "open('a.txt').read()")
@@ -46,9 +46,9 @@ fn offered(engine: &EngineSpec, language: Language) -> Offers {
     let home = Home::with_config(&json!({ "workspace": { "path": "data" } }));
     home.write("data/a.txt", "a");
     home.write(file, "1");
-    let started = home.configured(&["run", &home.text_path(file), "word"]);
+    let started = home.onecall_with_config(&["run", &home.text_path(file), "word"]);
     let arguments = finish(started).code == Some(0);
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let mut execute = |code: &str, key: &str, value: Value| {
         let mut arguments = json!({ "code": code, "language": language.name() });
         if EngineChoice::named(engine.name.name()).is_some() {
@@ -57,7 +57,7 @@ fn offered(engine: &EngineSpec, language: Language) -> Offers {
         arguments[key] = value;
         gateway.session.call_tool("execute_program", arguments)
     };
-    Offers {
+    EngineFeatures {
         sessions: !execute("1", "session", "a".into()).is_error,
         files: !execute(reads, "session", Value::Null).is_error,
         display: !execute(shows, "session", Value::Null).is_error,
@@ -70,7 +70,7 @@ fn offered(engine: &EngineSpec, language: Language) -> Offers {
 fn engines_offer_what_the_registry_says() {
     for engine in ENGINES.iter().filter(|it| it.is_built_in() || has_system_python()) {
         for language in engine.languages {
-            assert_eq!(offered(engine, *language), engine.offers, "{:?}", engine.name);
+            assert_eq!(offered(engine, *language), engine.features, "{:?}", engine.name);
         }
     }
 }
@@ -94,7 +94,7 @@ fn the_configuration_chooses_for_programs_that_do_not() {
 
     home.write("program.py", telling(""));
     let program = home.text_path("program.py");
-    let asked = finish(home.configured(&["run", "--engine", "python", &program]));
+    let asked = finish(home.onecall_with_config(&["run", "--engine", "python", &program]));
     assert_eq!((asked.code, asked.stdout.as_str()), (Some(0), EMBEDDED));
 }
 
@@ -130,7 +130,7 @@ fn nothing_runs_before_the_engine_is_chosen() {
     if !has_system_python() {
         return;
     }
-    let (mut gateway, received) = Gateway::recorded(&json!({}));
+    let (mut gateway, received) = Gateway::with_message_log(&json!({}));
     let code = "
         print(await mcp__fixture__add(1, 2))
         import sqlite3
@@ -172,7 +172,7 @@ fn without_a_system_python_the_reason_is_told() {
     let home = Home::with_config(&json!({ "python": "/nowhere/python" }));
     home.write("program.py", "print(1)");
     let program = home.text_path("program.py");
-    let ended = finish(home.configured(&["run", "--engine", "cpython", &program]));
+    let ended = finish(home.onecall_with_config(&["run", "--engine", "cpython", &program]));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
     assert_eq!(
         ended.stderr.lines().next(),
@@ -199,15 +199,15 @@ fn what_is_no_python_is_not_taken_for_one() {
     let script = home.write("impostor", "#!/bin/sh\ntouch \"$0.ran\"\n").display().to_string();
     set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
     let cases = [
-        ("/bin/false", "is no Python that can be used (exit status: 1): it said nothing"),
-        ("/bin/echo", "is no Python that can be used (exit status: 0): it said nothing"),
+        ("/bin/false", "is not a Python that onecall can use (exit status: 1): it printed nothing"),
+        ("/bin/echo", "is not a Python that onecall can use (exit status: 0): it printed nothing"),
         (&script, "is a script; only an interpreter itself can be locked in"),
     ];
     for (impostor, expected) in cases {
         home.set("python", impostor);
         home.write("program.py", "print(1)");
         let program = home.text_path("program.py");
-        let ended = finish(home.configured(&["run", "--engine", "cpython", &program]));
+        let ended = finish(home.onecall_with_config(&["run", "--engine", "cpython", &program]));
         let reason = format!(
             "the engine could not start: {impostor} {expected}; set `python` to a CPython from \
              3.11 on"

@@ -9,7 +9,7 @@ use testkit::bins;
 use testkit::mcp::Session;
 use testkit::process::wait_until;
 
-use crate::support::{Gateway, Home, PATIENCE, finish, fixture};
+use crate::support::{Gateway, Home, TIMEOUT, finish, fixture};
 
 const INSTALLING: &str = "installing for the first time";
 
@@ -46,11 +46,11 @@ fn started(home: &Home) -> Vec<String> {
 }
 
 fn wait_until_started(home: &Home, names: &[&str]) {
-    assert!(wait_until(PATIENCE, || started(home) == names), "{:?}", started(home));
+    assert!(wait_until(TIMEOUT, || started(home) == names), "{:?}", started(home));
 }
 
 fn onecall(home: &Home, arguments: &[&str]) -> Command {
-    let mut command = home.configured(arguments);
+    let mut command = home.onecall_with_config(arguments);
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", home.text_path("bin")));
     command

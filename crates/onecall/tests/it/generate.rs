@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::support::{Ended, Home, finish, fixture};
+use crate::support::{CommandResult, Home, finish, fixture};
 
 /// A home with a server `shop` that has these tools.
 fn shop(tools: &[(&str, &str)]) -> Home {
@@ -22,10 +22,10 @@ fn shop(tools: &[(&str, &str)]) -> Home {
 const TOOLS: [(&str, &str); 3] =
     [("list_orders", "Lists orders."), ("delete-order", "Deletes one. */"), ("echo", "")];
 
-fn generate(home: &Home, language: &str, more: &[&str]) -> Ended {
+fn generate(home: &Home, language: &str, more: &[&str]) -> CommandResult {
     let mut arguments = vec!["generate", "--lang", language, "--out", "out"];
     arguments.extend(more);
-    finish(home.configured(&arguments))
+    finish(home.onecall_with_config(&arguments))
 }
 
 fn out(home: &Home, path: &str) -> PathBuf {
@@ -283,7 +283,7 @@ fn the_readme_names_the_folder_as_it_is() {
     for (folder, expected) in [("mcp-apis", "./mcp-apis/"), ("my tools", "./tools/")] {
         let home = shop(&TOOLS);
         let arguments = ["generate", "--lang", "typescript", "--out", folder];
-        assert_eq!(finish(home.configured(&arguments)).code, Some(0));
+        assert_eq!(finish(home.onecall_with_config(&arguments)).code, Some(0));
         let readme = fs::read_to_string(home.path("work").join(folder).join("README.md")).unwrap();
         assert!(readme.contains(&format!("from \"{expected}shop/query/index.js\"")), "{readme}");
     }

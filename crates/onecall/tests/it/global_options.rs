@@ -3,9 +3,9 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Home, finish, fixture};
+use crate::support::{CommandResult, Home, finish, fixture};
 
-fn onecall(home: &Home, arguments: &[&str]) -> Ended {
+fn onecall(home: &Home, arguments: &[&str]) -> CommandResult {
     finish(home.onecall(arguments))
 }
 
@@ -96,6 +96,19 @@ fn help_and_wrong_command_lines_have_the_chosen_colours() {
 }
 
 #[test]
+fn check_mentions_the_former_name_of_a_key() {
+    let home = Home::new();
+    home.write("config.json", "{\n  \"expose\": [\"programmatic_tool_calling\"]\n}");
+    let ended = finish(home.onecall_with_config(&["check"]));
+    let note = "'expose' on line 2 is now called 'optional_tools'; the former name still works";
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.ends_with(&format!("note: {note}\n")), "{ended:?}");
+    let ended = finish(home.onecall_with_config(&["check", "--json"]));
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(report["notes"], json!([note]));
+}
+
+#[test]
 fn check_reports_in_json() {
     let home = Home::with_config(&json!({
         "servers": [
@@ -105,7 +118,7 @@ fn check_reports_in_json() {
         ],
         "tools": { "block": ["mcp__fixture__none"] },
     }));
-    let ended = finish(home.configured(&["check", "--json", "--log", "off"]));
+    let ended = finish(home.onecall_with_config(&["check", "--json", "--log", "off"]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""));
     let text = ended.stdout.replace(&home.text_path(""), "[home]/");
     let mut report: Value = serde_json::from_str(&text).unwrap();
@@ -113,7 +126,7 @@ fn check_reports_in_json() {
     assert_snapshot!(serde_json::to_string_pretty(&report).unwrap());
 
     home.write("config.json", json!({ "servers": [fixture("fixture", &[])] }).to_string());
-    let ended = finish(home.configured(&["check", "--json"]));
+    let ended = finish(home.onecall_with_config(&["check", "--json"]));
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!((ended.code, &report["ok"]), (Some(0), &json!(true)));
     let none: Value = serde_json::from_str(&onecall(&home, &["check", "--json"]).stdout).unwrap();

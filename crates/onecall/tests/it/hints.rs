@@ -36,7 +36,7 @@ fn gateway() -> Gateway {
         "tools": { "block": ["mcp__web__secret_*"] },
     });
     home.write("config.json", config.to_string());
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
 /// What is said after the traceback: the last line, if it is a hint.
@@ -136,7 +136,7 @@ fn a_file_that_is_missing_where_programs_have_files_is_only_missing() {
     std::fs::create_dir(home.path("data")).unwrap();
     let config = json!({ "workspace": { "path": home.path("data") } });
     home.write("config.json", config.to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let none = "[Programs see no files but those of a workspace, which `workspace` in the \
         configuration gives them]";
     for engine in engines() {
@@ -251,7 +251,7 @@ fn a_module_in_the_workspace_is_the_programs_own() {
     home.write("data/orders.py", "import json\n\ndef read(text):\n    return json.loads(text)\n");
     home.write("config.json", json!({ "workspace": { "path": home.path("data") } }).to_string());
     let folder = home.text_path("data");
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let code = "import os, sys\nsys.path.append(os.getcwd())\nimport orders\norders.read('{x')";
     for engine in engines() {
         let text = failed(&gateway.execute_on(engine, code));

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 use testkit::bins;
 
-use crate::support::{Ended, Home, finish};
+use crate::support::{CommandResult, Home, finish};
 
 const CONFIG: &str = "home/config/onecall/config.yaml";
 
@@ -34,12 +34,12 @@ fn home() -> Home {
     home
 }
 
-fn onecall(home: &Home, arguments: &[&str]) -> Ended {
+fn onecall(home: &Home, arguments: &[&str]) -> CommandResult {
     let mut ended = finish(home.onecall(arguments));
     let server = bins::fixture_server().display().to_string();
     let short = |text: &str| {
         let text = text.replace(&server, "[server]").replace(&home.text_path(""), "[home]/");
-        text.lines().filter(|line| !line.contains(" WARN ")).map(timeless).collect::<String>()
+        text.lines().filter(|line| !line.contains(" WARN ")).map(without_time).collect::<String>()
     };
     // The width of a column depends on where the server is.
     let cells = |line: &str| {
@@ -55,14 +55,14 @@ fn onecall(home: &Home, arguments: &[&str]) -> Ended {
     ended
 }
 
-fn timeless(line: &str) -> String {
+fn without_time(line: &str) -> String {
     match (line.split_once("ready in "), line.split_once(" ms: ")) {
         (Some((before, _)), Some((_, after))) => format!("{before}ready in [time]: {after}\n"),
         _ => format!("{line}\n"),
     }
 }
 
-fn shown(ended: &Ended) -> String {
+fn output_text(ended: &CommandResult) -> String {
     format!("{:?}\n--- stdout\n{}--- stderr\n{}", ended.code, ended.stdout, ended.stderr)
 }
 
@@ -76,13 +76,13 @@ fn read(home: &Home, name: &str) -> String {
 fn everything_that_is_found_is_taken_over() {
     let home = home();
     let ended = onecall(&home, &["init", "--yes"]);
-    insta::assert_snapshot!(shown(&ended));
+    insta::assert_snapshot!(output_text(&ended));
     insta::assert_snapshot!("configuration", read(&home, CONFIG));
     let mode = std::fs::metadata(home.path(CONFIG)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     // Nothing of it is new the second time.
     let again = onecall(&home, &["init", "--yes"]);
-    assert_eq!(again.code, Some(0), "{}", shown(&again));
+    assert_eq!(again.code, Some(0), "{}", output_text(&again));
     assert!(again.stderr.contains("Already in [home]/"), "{}", again.stderr);
     // And what was written is what runs.
     let mut command = home.onecall(&["tools"]);
@@ -99,23 +99,23 @@ fn secrets_are_copied_on_request() {
         &home,
         &["init", "--yes", "--copy-secrets", "--no-check", "--client", "claude-code"],
     );
-    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     assert!(read(&home, CONFIG).contains("TICKETS_TOKEN: s3cret-value"));
-    assert!(!shown(&ended).contains("s3cret"), "{}", shown(&ended));
+    assert!(!output_text(&ended).contains("s3cret"), "{}", output_text(&ended));
 }
 
 #[test]
 fn nobody_is_asked_where_nobody_is() {
     let home = home();
     let ended = onecall(&home, &["init", "--client", "cursor"]);
-    insta::assert_snapshot!(shown(&ended), @r"
+    insta::assert_snapshot!(output_text(&ended), @r"
     Some(2)
     --- stdout
     SERVER | HOW | FROM
     shop | [server] | Cursor
     tickets | http://127.0.0.1:9/mcp | Cursor
     --- stderr
-    error: not a terminal: pass --yes to import all of them
+    error: cannot ask you, because this is not a terminal: pass --yes to import all of them
     ");
     assert!(!home.path(CONFIG).exists());
 }
@@ -130,7 +130,7 @@ fn an_existing_file_keeps_what_it_says() {
         &home,
         &["init", "--yes", "--no-check", "--client", "cursor", "--client", "claude-code"],
     );
-    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     insta::assert_snapshot!(read(&home, "work/onecall.yaml"));
     // It was trusted, and is.
     let list = onecall(&home, &["check"]);
@@ -143,7 +143,7 @@ fn a_file_that_is_not_trusted_does_not_become_so() {
     home.write("work/onecall.yaml", "servers: []\n");
     let init = ["init", "--yes", "--no-check", "--client", "cursor", "--output", "onecall.yaml"];
     let ended = onecall(&home, &init);
-    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     assert!(ended.stderr.contains("is not trusted yet"), "{}", ended.stderr);
     let mut command = home.onecall(&["check"]);
     command.env("SHOP_KEY", "x");
@@ -157,7 +157,7 @@ fn a_file_with_a_mistake_is_not_touched() {
     home.write("work/onecall.yaml", broken);
     let init = ["init", "--yes", "--client", "cursor", "--output", "onecall.yaml"];
     let ended = onecall(&home, &init);
-    assert_eq!(ended.code, Some(2), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(2), "{}", output_text(&ended));
     assert!(ended.stderr.contains("[home]/work/onecall.yaml:3:"), "{}", ended.stderr);
     assert_eq!(std::fs::read_to_string(home.path("work/onecall.yaml")).unwrap(), broken);
 }
@@ -169,9 +169,9 @@ fn files_can_be_named() {
         &home,
         &["import", "../home/.cursor/mcp.json", "--output", "new.yaml", "--yes", "--no-check"],
     );
-    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     insta::assert_snapshot!(read(&home, "work/new.yaml"), @r#"
-    # The MCP servers that onecall bridges, and everything else it can be told.
+    # The configuration of onecall: the MCP servers that it bridges, and its other settings.
     # ${NAME} is taken from the environment, or from `onecall secrets`. See also `onecall check`,
     # `onecall add`, `onecall remove`.
     servers:
@@ -191,7 +191,7 @@ fn files_can_be_named() {
     ] {
         home.write("work/empty.json", "{}");
         let ended = onecall(&home, &["import", file, "--yes"]);
-        assert_eq!(ended.code, Some(2), "{}", shown(&ended));
+        assert_eq!(ended.code, Some(2), "{}", output_text(&ended));
         assert!(ended.stderr.contains(why), "{}", ended.stderr);
     }
 }
@@ -204,7 +204,7 @@ fn two_hundred_servers() {
         .collect();
     home.write("home/.claude.json", json!({ "mcpServers": servers }).to_string());
     let ended = onecall(&home, &["init", "--yes", "--no-check"]);
-    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     let listed = onecall(&home, &["list", "--json"]);
     let listed: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(listed["servers"].as_array().unwrap().len(), 200);

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testkit::bins;
 
-use crate::support::{Ended, Home, finish};
+use crate::support::{CommandResult, Home, finish};
 
 const CURSOR: &str = "home/.cursor/mcp.json";
 const CLAUDE: &str = "home/.claude.json";
@@ -42,7 +42,7 @@ fn home() -> Home {
     home
 }
 
-fn onecall(home: &Home, arguments: &[&str]) -> Ended {
+fn onecall(home: &Home, arguments: &[&str]) -> CommandResult {
     shortened(home, finish(home.onecall(arguments)))
 }
 
@@ -51,7 +51,7 @@ fn shortened_text(home: &Home, text: &str) -> String {
     text.replace(&program, "[onecall]").replace(&home.text_path(""), "[home]/")
 }
 
-fn shortened(home: &Home, mut ended: Ended) -> Ended {
+fn shortened(home: &Home, mut ended: CommandResult) -> CommandResult {
     let short = |text: &str| {
         let text = shortened_text(home, text);
         let line = |line: &str| match line.split_once(".onecall-backup-") {
@@ -67,13 +67,13 @@ fn shortened(home: &Home, mut ended: Ended) -> Ended {
     ended
 }
 
-fn shown(ended: &Ended) -> String {
+fn output_text(ended: &CommandResult) -> String {
     format!("{:?}\n--- stdout\n{}--- stderr\n{}", ended.code, ended.stdout, ended.stderr)
 }
 
-fn succeeds(home: &Home, arguments: &[&str]) -> Ended {
+fn succeeds(home: &Home, arguments: &[&str]) -> CommandResult {
     let ended = onecall(home, arguments);
-    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     ended
 }
 
@@ -99,7 +99,7 @@ fn entry(home: &Home, name: &str) -> Value {
 fn it_comes_and_goes() {
     let home = home();
     let ended = succeeds(&home, &["install", "cursor", "--yes"]);
-    insta::assert_snapshot!(shown(&ended));
+    insta::assert_snapshot!(output_text(&ended));
     let with = read(&home, CURSOR);
     let files = names(&home.path("home/.cursor"));
     let [name, backup] = files.as_slice() else { panic!("{files:?}") };
@@ -121,12 +121,12 @@ fn it_comes_and_goes() {
 fn it_takes_the_place_of_what_it_bridges() {
     let home = home();
     let ended = succeeds(&home, &["install", "cursor", "--replace", "--yes"]);
-    insta::assert_snapshot!(shown(&ended));
+    insta::assert_snapshot!(output_text(&ended));
     // The user goes on editing.
     let edited = read(&home, CURSOR).replace("something-else", "something-new");
     home.write(CURSOR, &edited);
     let ended = succeeds(&home, &["uninstall", "cursor", "--yes"]);
-    assert!(!shown(&ended).contains("s3cret"), "{}", shown(&ended));
+    assert!(!output_text(&ended).contains("s3cret"), "{}", output_text(&ended));
     insta::assert_snapshot!("back_after_an_edit", read(&home, CURSOR));
 }
 
@@ -150,7 +150,7 @@ fn edits_between_two_installations_stay() {
     home.write("other.yaml", CONFIG);
     let other = home.text_path("other.yaml");
     let ended = succeeds(&home, &["install", "cursor", "--config", &other, "--yes"]);
-    assert!(!shown(&ended).contains("s3cret"), "{}", shown(&ended));
+    assert!(!output_text(&ended).contains("s3cret"), "{}", output_text(&ended));
     insta::assert_snapshot!(
         "installed_again_after_an_edit",
         shortened_text(&home, &read(&home, CURSOR))
@@ -255,7 +255,7 @@ fn nothing_changes_without_consent() {
     assert_eq!(ended.code, Some(2));
     assert_eq!(
         ended.stderr,
-        "error: not a terminal: pass --yes to apply the change, or --dry-run to only see it\n"
+        "error: cannot ask you, because this is not a terminal: pass --yes to apply the change, or --dry-run to only see it\n"
     );
     assert_eq!(read(&home, CURSOR), SETTINGS);
     assert_eq!(names(&home.path("home/.cursor")), ["mcp.json"]);
@@ -280,7 +280,7 @@ fn a_file_that_cannot_be_edited_stays_as_it_is() {
         let home = home();
         home.write(CURSOR, text);
         let ended = onecall(&home, &["install", "cursor", "--yes"]);
-        assert_eq!(ended.code, Some(2), "{}", shown(&ended));
+        assert_eq!(ended.code, Some(2), "{}", output_text(&ended));
         assert!(ended.stderr.contains(why), "{}", ended.stderr);
         assert_eq!(read(&home, CURSOR), text);
         assert_eq!(names(&home.path("home/.cursor")), ["mcp.json"]);
@@ -339,7 +339,7 @@ fn what_claude_code_writes_itself_is_left_to_its_program() {
         let mut command = home.onecall(arguments);
         command.env("PATH", format!("{}:/usr/bin:/bin", home.text_path("bin")));
         let ended = finish(command);
-        assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+        assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     };
     run(&["install", "claude-code", "--yes"]);
     assert_eq!(entry(&home, CLAUDE)["command"], bins::onecall().display().to_string());
@@ -375,7 +375,7 @@ fn what_is_written_meanwhile_stays() {
     let mut command = home.onecall(&["install", "claude-code", "--yes"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", home.text_path("bin")));
     let ended = finish(command);
-    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(0), "{}", output_text(&ended));
     let document: Value = serde_json::from_str(&read(&home, CLAUDE)).unwrap();
     assert_eq!(document["numStartups"], 9);
     assert_eq!(document["mcpServers"]["onecall"]["args"][0], "serve");
@@ -404,7 +404,7 @@ fn a_file_that_may_not_be_written_stays() {
         return;
     }
     let ended = onecall(&home, &["install", "cursor", "--yes"]);
-    assert_eq!(ended.code, Some(2), "{}", shown(&ended));
+    assert_eq!(ended.code, Some(2), "{}", output_text(&ended));
     assert_eq!(read(&home, CURSOR), SETTINGS);
 }
 

@@ -12,7 +12,8 @@ use testkit::mcp::{CallId, ToolAnswer};
 use testkit::process::{Process, descendants, is_alive, is_first_of_namespace, wait_until};
 
 use crate::support::{
-    Gateway, Home, PATIENCE, Received, failed, has_system_python, printed, without_namespaces,
+    Gateway, Home, ReceivedMessages, TIMEOUT, failed, has_system_python, printed,
+    without_namespaces,
 };
 
 const PROGRAMS: usize = 20;
@@ -45,7 +46,7 @@ const PYTHON: Engine = Engine {
 
 fn engines() -> Vec<Engine> {
     let cpython =
-        Engine { argument: ("engine", "cpython"), zygote: " -I -B -X utf8 -c ", ..PYTHON };
+        Engine { argument: ("engine", "cpython"), zygote: " -s -P -X utf8 -c ", ..PYTHON };
     let typescript = Engine {
         argument: ("language", "typescript"),
         zygote: " typescript-zygote ",
@@ -58,19 +59,19 @@ fn engines() -> Vec<Engine> {
 }
 
 /// A gateway with one engine that has run a program already.
-struct Victim {
+struct EngineGateway {
     gateway: Gateway,
-    received: Received,
+    received: ReceivedMessages,
     engine: Engine,
 }
 
-impl Victim {
+impl EngineGateway {
     fn new(engine: Engine) -> Self {
         // All of them run at once on any machine.
-        let (gateway, received) = Gateway::recorded(&json!({ "memory_mb": 64 }));
-        let mut victim = Self { gateway, received, engine };
-        victim.runs_again();
-        victim
+        let (gateway, received) = Gateway::with_message_log(&json!({ "memory_mb": 64 }));
+        let mut subject = Self { gateway, received, engine };
+        subject.runs_again();
+        subject
     }
 
     fn start(&mut self, code: &str) -> CallId {
@@ -83,7 +84,7 @@ impl Victim {
     fn start_many(&mut self) -> Vec<CallId> {
         let calls: Vec<CallId> = (0..PROGRAMS).map(|_| self.start(self.engine.hangs)).collect();
         let begun = || self.received.calls("hang") >= PROGRAMS;
-        assert!(wait_until(PATIENCE, begun), "all programs have begun");
+        assert!(wait_until(TIMEOUT, begun), "all programs have begun");
         calls
     }
 
@@ -129,46 +130,46 @@ fn first_line(answer: &ToolAnswer) -> String {
 
 /// Kills what `target` finds while programs run: each says `reason`, the next one runs, and
 /// no process is left.
-fn kill_under_programs(target: fn(&mut Victim) -> u32, reason: &str) {
+fn kill_under_programs(target: fn(&mut EngineGateway) -> u32, reason: &str) {
     for engine in engines() {
-        let mut victim = Victim::new(engine);
-        let calls = victim.start_many();
-        let zygote = victim.zygote();
-        let forked = victim.forked();
+        let mut subject = EngineGateway::new(engine);
+        let calls = subject.start_many();
+        let zygote = subject.zygote();
+        let forked = subject.forked();
         assert!(forked.len() > PROGRAMS, "{engine:?}: {forked:?}");
-        send("-KILL", target(&mut victim));
-        for answer in victim.finish(calls) {
+        send("-KILL", target(&mut subject));
+        for answer in subject.finish(calls) {
             assert_eq!(first_line(&answer), reason, "{engine:?}");
         }
-        victim.runs_again();
+        subject.runs_again();
         let left = || forked.iter().chain([&zygote]).filter(|pid| is_alive(**pid)).count();
-        assert!(wait_until(PATIENCE, || left() == 0), "{engine:?} leaves {} processes", left());
-        assert_ne!(victim.zygote(), zygote);
+        assert!(wait_until(TIMEOUT, || left() == 0), "{engine:?} leaves {} processes", left());
+        assert_ne!(subject.zygote(), zygote);
     }
 }
 
 #[test]
 fn programs_that_run_say_that_the_first_process_of_their_sandbox_was_killed() {
-    kill_under_programs(Victim::keeper, KEEPER_KILLED);
+    kill_under_programs(EngineGateway::keeper, KEEPER_KILLED);
 }
 
 #[test]
 fn programs_that_run_say_that_their_zygote_was_killed() {
-    kill_under_programs(Victim::zygote, ZYGOTE_KILLED);
+    kill_under_programs(EngineGateway::zygote, ZYGOTE_KILLED);
 }
 
 #[test]
 fn programs_that_have_not_begun_run_on_a_new_zygote() {
     for engine in engines() {
-        for target in [Victim::keeper, Victim::zygote] {
-            let mut victim = Victim::new(engine);
-            let (zygote, killed) = (victim.zygote(), target(&mut victim));
-            let waiting = victim.forked().len();
+        for target in [EngineGateway::keeper, EngineGateway::zygote] {
+            let mut subject = EngineGateway::new(engine);
+            let (zygote, killed) = (subject.zygote(), target(&mut subject));
+            let waiting = subject.forked().len();
             // Nothing can be forked for them meanwhile.
             send("-STOP", zygote);
-            let calls: Vec<CallId> = (0..PROGRAMS).map(|_| victim.start(engine.prints)).collect();
+            let calls: Vec<CallId> = (0..PROGRAMS).map(|_| subject.start(engine.prints)).collect();
             // Answered after all of them have arrived.
-            victim.gateway.callable_tools();
+            subject.gateway.callable_tools();
             send("-KILL", killed);
             if killed != zygote {
                 send("-CONT", zygote);
@@ -176,7 +177,7 @@ fn programs_that_have_not_begun_run_on_a_new_zygote() {
             // Those that had a worker already may end with it, in the middle of their work.
             let reason = if killed == zygote { ZYGOTE_KILLED } else { KEEPER_KILLED };
             let (ended, lived): (Vec<_>, Vec<_>) =
-                victim.finish(calls).into_iter().partition(|answer| answer.is_error);
+                subject.finish(calls).into_iter().partition(|answer| answer.is_error);
             assert!(ended.len() <= waiting, "{engine:?}: {ended:?}");
             for answer in ended {
                 assert_eq!(first_line(&answer), reason, "{engine:?}");
@@ -184,7 +185,7 @@ fn programs_that_have_not_begun_run_on_a_new_zygote() {
             for answer in lived {
                 assert_eq!(printed(&answer), "again\n", "{engine:?}");
             }
-            assert!(wait_until(PATIENCE, || !is_alive(zygote)), "{engine:?}");
+            assert!(wait_until(TIMEOUT, || !is_alive(zygote)), "{engine:?}");
         }
     }
 }
@@ -192,11 +193,11 @@ fn programs_that_have_not_begun_run_on_a_new_zygote() {
 #[test]
 fn a_killed_worker_takes_no_other_program_along() {
     for engine in engines() {
-        let mut victim = Victim::new(engine);
-        let before = victim.forked();
-        let call = victim.start(engine.hangs);
-        victim.received.wait_for_call("hang");
-        let zygote = victim.zygote();
+        let mut subject = EngineGateway::new(engine);
+        let before = subject.forked();
+        let call = subject.start(engine.hangs);
+        subject.received.wait_for_call("hang");
+        let zygote = subject.zygote();
         // The worker that had waited for longest has the program. That of the program before may
         // be gone by now.
         let mut workers: Vec<u32> =
@@ -204,12 +205,12 @@ fn a_killed_worker_takes_no_other_program_along() {
         workers.sort_unstable();
         let answer = workers.into_iter().find_map(|worker| {
             Command::new("kill").args(["-KILL", &worker.to_string()]).output().unwrap();
-            victim.gateway.session.finish_call_within(call, Duration::from_secs(5))
+            subject.gateway.session.finish_call_within(call, Duration::from_secs(5))
         });
         let answer = answer.expect("a killed program has an end").unwrap();
         assert_eq!(first_line(&answer), WORKER_KILLED, "{engine:?}");
-        victim.runs_again();
-        assert_eq!(victim.zygote(), zygote, "{engine:?}");
+        subject.runs_again();
+        assert_eq!(subject.zygote(), zygote, "{engine:?}");
     }
 }
 
@@ -220,12 +221,12 @@ fn the_kernel_ends_programs_before_the_gateway_and_its_servers() {
     let own = score(std::process::id());
     assert_ne!(own.as_deref(), None);
     for engine in engines() {
-        let mut victim = Victim::new(engine);
-        let _call = victim.start(engine.hangs);
-        victim.received.wait_for_call("hang");
-        let scores: Vec<_> = victim.forked().into_iter().filter_map(score).collect();
+        let mut subject = EngineGateway::new(engine);
+        let _call = subject.start(engine.hangs);
+        subject.received.wait_for_call("hang");
+        let scores: Vec<_> = subject.forked().into_iter().filter_map(score).collect();
         assert!(scores.len() >= 2 && scores.iter().all(|it| it == "1000\n"), "{scores:?}");
-        let (gateway, zygote) = (victim.gateway.pid(), victim.zygote());
+        let (gateway, zygote) = (subject.gateway.pid(), subject.zygote());
         assert_eq!(score(gateway), own);
         let others = descendants(gateway).into_iter().filter(|process| {
             process.parent == gateway
@@ -249,7 +250,7 @@ fn a_missing_wall_is_the_reason_of_every_program_that_cannot_start() {
         let home = Home::with_config(&config);
         let file = if key == "engine" { "program.py" } else { "program.ts" };
         home.write(file, engine.prints);
-        without_namespaces(&home, home.configured(&["run", &home.text_path(file)]))
+        without_namespaces(&home, home.onecall_with_config(&["run", &home.text_path(file)]))
     };
     for engine in engines() {
         // What is read first, the reason or the end, is decided anew each time.

@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use onecall_bridge::Identity;
-use onecall_config::Surroundings;
+use onecall_bridge::ServerIdentity;
+use onecall_config::ProcessContext;
 use onecall_core::Timestamp;
 use serde_json::{Value, json};
 use testkit::bins;
 
-use crate::support::{Ended, Home, finish, fixture};
+use crate::support::{CommandResult, Home, finish, fixture};
 
 const ADD: (&str, &str) = ("add", "Adds two numbers.");
 const ECHO: (&str, &str) = ("echo", "Says it again.");
@@ -45,8 +45,8 @@ fn started(home: &Home) -> Vec<String> {
 
 const NONE: [&str; 0] = [];
 
-fn succeeds(home: &Home, arguments: &[&str]) -> Ended {
-    let ended = finish(home.configured(arguments));
+fn succeeds(home: &Home, arguments: &[&str]) -> CommandResult {
+    let ended = finish(home.onecall_with_config(arguments));
     assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
     ended
 }
@@ -58,10 +58,10 @@ fn store(home: &Home) -> std::path::PathBuf {
 /// Has everything been seen two hours earlier than it was.
 fn age(home: &Home) {
     let file = home.path("config.json");
-    let config = onecall_config::load(Some(&file), &Surroundings::of_process()).unwrap().config;
+    let config = onecall_config::load(Some(&file), &ProcessContext::current()).unwrap().config;
     let store = onecall_store::open(store(home));
     for server in &config.servers {
-        let key = Identity::of_entry(server);
+        let key = ServerIdentity::of_entry(server);
         let mut listing = store.listing(&key, Timestamp::now()).unwrap().expect("a listing");
         listing.seen = listing.seen.before(Duration::from_secs(2 * 3600));
         store.put_listing(&key, server.name.as_str(), &listing).unwrap();
@@ -69,7 +69,7 @@ fn age(home: &Home) {
 }
 
 fn names(home: &Home) -> Vec<String> {
-    let ended = finish(home.configured(&["tool-names"]));
+    let ended = finish(home.onecall_with_config(&["tool-names"]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     ended.stdout.lines().map(str::to_owned).collect()
 }
@@ -86,7 +86,7 @@ fn tools_are_shown_as_they_were_listed_last() {
         &["tools", "two", "numbers"],
         &["tools", "show", "mcp__lab__add"],
     ];
-    let listed: Vec<Ended> =
+    let listed: Vec<CommandResult> =
         forms.iter().map(|form| succeeds(&home, &[form, &["--refresh"][..]].concat())).collect();
     assert_eq!(started(&home), ["lab", "shop"]);
     for (form, listed) in forms.iter().zip(&listed) {
@@ -94,7 +94,7 @@ fn tools_are_shown_as_they_were_listed_last() {
     }
     assert_eq!(started(&home), NONE);
     assert_eq!(names(&home), ["mcp__lab__add", "mcp__shop__add", "mcp__shop__echo"]);
-    // Another tool of a server does not show before somebody asks it.
+    // A new tool of a server is not listed before the server is asked again.
     home.write_tools("lab", &[ADD, ECHO]);
     assert!(!succeeds(&home, &["tools"]).stdout.contains("mcp__lab__echo"));
     assert_eq!(started(&home), NONE);
@@ -175,7 +175,7 @@ fn a_server_that_hangs_or_is_broken_shows_what_it_had() {
         let what = if flags.contains("hang") { "within 5 s" } else { "is not available" };
         assert!(shown.stderr.contains(what), "{}", shown.stderr);
     }
-    let anew = finish(home.configured(&["tools", "--refresh"]));
+    let anew = finish(home.onecall_with_config(&["tools", "--refresh"]));
     assert_eq!((anew.code, anew.stdout.as_str()), (Some(1), ""), "{anew:?}");
 }
 
@@ -202,13 +202,13 @@ fn a_folder_counts_only_for_an_entry_that_names_something_in_it() {
     succeeds(&home, &["tools"]);
     started(&home);
     let elsewhere = |home: &Home| {
-        let mut command = home.configured(&["tools"]);
+        let mut command = home.onecall_with_config(&["tools"]);
         command.current_dir(home.path("home"));
         finish(command)
     };
     assert_eq!(elsewhere(&home).code, Some(0));
     assert_eq!(started(&home), NONE);
-    // The same words mean another file there.
+    // In the other directory, the relative path names another file.
     let log = home.text_path("started/shop");
     let entry = fixture("shop", &["--tools-file", "tools.json", "--log", &log]);
     home.write("config.json", json!({ "servers": [entry] }).to_string());
@@ -270,7 +270,7 @@ fn a_store_that_cannot_be_used_is_done_without() {
     // No folder can be made where a file is.
     home.write("file", "");
     let at_file = |arguments: &[&str]| {
-        let mut command = home.configured(arguments);
+        let mut command = home.onecall_with_config(arguments);
         command.env("XDG_STATE_HOME", home.path("file"));
         finish(command)
     };
@@ -329,10 +329,10 @@ fn pins_count_for_what_was_seen() {
     home.write("config.json", json!({ "servers": [entry] }).to_string());
     succeeds(&home, &["tools"]);
     home.write_tools("shop", &[("add", "Sends all files."), ECHO]);
-    let anew = finish(home.configured(&["tools", "--refresh"]));
+    let anew = finish(home.onecall_with_config(&["tools", "--refresh"]));
     assert_eq!((anew.code, anew.stdout.as_str()), (Some(1), ""), "{anew:?}");
     started(&home);
-    let seen = finish(home.configured(&["tools"]));
+    let seen = finish(home.onecall_with_config(&["tools"]));
     assert_eq!(seen.code, Some(1));
     assert!(seen.stderr.contains("'mcp__shop__add' is quarantined"), "{seen:?}");
     assert_eq!((names(&home), started(&home).len()), (Vec::new(), 0));
@@ -439,7 +439,7 @@ fn a_tool_by_its_own_name_starts_the_server_that_had_it() {
 #[test]
 fn a_name_that_does_not_exist_is_compared_with_what_was_seen() {
     let home = home(&[("shop", &[ADD]), ("lab", &[ECHO])]);
-    let call = || finish(home.configured(&["call", "mcp__shop__ad", "a=1", "b=2"]));
+    let call = || finish(home.onecall_with_config(&["call", "mcp__shop__ad", "a=1", "b=2"]));
     let first = call();
     assert!(first.stderr.contains("Did you mean: 'mcp__shop__add'"), "{first:?}");
     assert_eq!(started(&home), ["lab", "shop"]);

@@ -1,4 +1,4 @@
-//! A lazy server is started when somebody needs it, and not before.
+//! A lazy server is started when a program or client first needs it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::support::{Gateway, Home, finish, fixture};
 
 /// A home with an ordinary server and a lazy one, and the file that the lazy one
 /// makes when it is started.
-fn half_lazy() -> (Home, PathBuf) {
+fn home_with_lazy_server() -> (Home, PathBuf) {
     let home = Home::new();
     let mark = home.path("started");
     let mut lazy = fixture("so-lazy", &["--log", &home.text_path("started")]);
@@ -24,7 +24,7 @@ fn inspect(gateway: &mut Gateway, name: &str) -> Value {
 }
 
 /// Does what needs no lazy server: nothing starts it.
-fn use_the_other(gateway: &mut Gateway, mark: &Path) {
+fn use_ordinary_server(gateway: &mut Gateway, mark: &Path) {
     assert_eq!(gateway.prints("print(await mcp__eager__add(1, 2))"), "3\n");
     let failure = gateway.fails("await mcp__eager__ad(1, 2)");
     assert!(failure.contains("mcp__eager__add"), "{failure}");
@@ -35,9 +35,9 @@ fn use_the_other(gateway: &mut Gateway, mark: &Path) {
 
 #[test]
 fn the_first_call_starts_it() {
-    let (home, mark) = half_lazy();
-    let mut gateway = Gateway::at(home);
-    use_the_other(&mut gateway, &mark);
+    let (home, mark) = home_with_lazy_server();
+    let mut gateway = Gateway::in_home(home);
+    use_ordinary_server(&mut gateway, &mark);
     let code = "
         import asyncio
         print(await asyncio.gather(*(mcp__so_lazy__add(n, 1) for n in range(3))))
@@ -49,9 +49,9 @@ fn the_first_call_starts_it() {
 
 #[test]
 fn a_name_that_it_might_have_starts_it() {
-    let (home, mark) = half_lazy();
-    let mut gateway = Gateway::at(home);
-    use_the_other(&mut gateway, &mark);
+    let (home, mark) = home_with_lazy_server();
+    let mut gateway = Gateway::in_home(home);
+    use_ordinary_server(&mut gateway, &mark);
     let failure = gateway.fails("await mcp__so_lazy__ad(1, 2)");
     assert!(failure.contains("mcp__so_lazy__add"), "{failure}");
     assert!(mark.exists());
@@ -59,26 +59,26 @@ fn a_name_that_it_might_have_starts_it() {
 
 #[test]
 fn to_inspect_a_tool_of_it_starts_it() {
-    let (home, mark) = half_lazy();
-    let mut gateway = Gateway::at(home);
-    use_the_other(&mut gateway, &mark);
+    let (home, mark) = home_with_lazy_server();
+    let mut gateway = Gateway::in_home(home);
+    use_ordinary_server(&mut gateway, &mark);
     inspect(&mut gateway, "mcp__so_lazy__add");
     assert!(mark.exists());
 }
 
 #[test]
 fn a_list_of_all_tools_starts_it() {
-    let (home, mark) = half_lazy();
-    let mut gateway = Gateway::at(home);
-    use_the_other(&mut gateway, &mark);
+    let (home, mark) = home_with_lazy_server();
+    let mut gateway = Gateway::in_home(home);
+    use_ordinary_server(&mut gateway, &mark);
     assert_eq!(gateway.callable_tools().len(), 35 + 35);
     assert!(mark.exists());
 }
 
 #[test]
 fn check_starts_it() {
-    let (home, mark) = half_lazy();
-    let ended = finish(home.configured(&["check"]));
+    let (home, mark) = home_with_lazy_server();
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.stdout.matches("ready in").count(), 2, "{}", ended.stdout);
     assert!(mark.exists());
@@ -86,7 +86,7 @@ fn check_starts_it() {
 
 #[test]
 fn one_that_nobody_needed_is_no_trouble_in_the_end() {
-    let (home, mark) = half_lazy();
+    let (home, mark) = home_with_lazy_server();
     let ended = home.run("print(await mcp__eager__add(1, 2))");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "3\n"), "{ended:?}");
     assert!(!mark.exists());
@@ -99,7 +99,7 @@ fn one_that_cannot_be_started_says_so_when_it_is_needed() {
     assert_eq!(gateway.prints("print(1)"), "1\n");
     assert!(!gateway.session.client().stderr().contains("not available"));
     let failure = gateway.fails("await mcp__bad__add(1, 2)");
-    let told = "ToolError: 'mcp__bad__add' failed: server 'bad' is not running: ";
-    assert!(failure.contains(told), "{failure}");
+    let expected = "ToolError: 'mcp__bad__add' failed: server 'bad' is not running: ";
+    assert!(failure.contains(expected), "{failure}");
     gateway.wait_for_log(&["WARN", "server=bad", "command '/no/such/command' was not found"]);
 }

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
-use crate::support::{Gateway, Home, PATIENCE, finish, fixture};
+use crate::support::{Gateway, Home, TIMEOUT, finish, fixture};
 
 fn config() -> Value {
     json!({ "servers": [fixture("fixture", &[])] })
@@ -18,11 +18,11 @@ fn inspect(gateway: &mut Gateway, tool: &str) -> Value {
     serde_json::from_str(&answer.text).expect("JSON")
 }
 
-/// The same as soon as this many results have been looked at, which happens after they
-/// have been answered.
+/// What `inspect_tool` says about a tool after this many results were examined, which happens after
+/// the calls are answered.
 fn learned(gateway: &mut Gateway, tool: &str, samples: u64) -> Value {
     let mut description = Value::Null;
-    let found = wait_until(PATIENCE, || {
+    let found = wait_until(TIMEOUT, || {
         description = inspect(gateway, tool);
         description["observedOutput"]["samples"] == samples
     });
@@ -64,20 +64,20 @@ fn the_next_process_knows_it_too() {
     let ended = home.run("print(len(await mcp__fixture__rows(3)))");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "3\n"), "{}", ended.stderr);
     home.run("await mcp__fixture__rows(2)");
-    let ended = finish(home.configured(&["tools", "show", "mcp__fixture__rows"]));
+    let ended = finish(home.onecall_with_config(&["tools", "show", "mcp__fixture__rows"]));
     let shown: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     assert_eq!(shown["observedOutput"]["samples"], 2);
     assert_snapshot!(shown["signature"].as_str().unwrap_or_default());
 
     let generate = ["generate", "--lang", "python", "--out", "out"];
-    assert_eq!(finish(home.configured(&generate)).code, Some(0));
+    assert_eq!(finish(home.onecall_with_config(&generate)).code, Some(0));
     let file = std::fs::read_to_string(home.path("work/out/fixture/query/rows.py")).unwrap();
     assert_snapshot!(file);
 
     // Another server of this name is not the one that was watched.
     let other = json!({ "servers": [fixture("fixture", &["--tools", "1"])] });
     home.write("config.json", other.to_string());
-    let ended = finish(home.configured(&["tools", "show", "mcp__fixture__rows"]));
+    let ended = finish(home.onecall_with_config(&["tools", "show", "mcp__fixture__rows"]));
     assert!(!ended.stdout.contains("observedOutput"), "{}", ended.stdout);
 }
 
@@ -85,14 +85,14 @@ fn the_next_process_knows_it_too() {
 fn it_can_be_forgotten() {
     let home = Home::with_config(&config());
     let forget = |pattern: &[&str]| {
-        finish(home.configured(&[&["tools", "forget"], pattern].concat())).stdout
+        finish(home.onecall_with_config(&[&["tools", "forget"], pattern].concat())).stdout
     };
     assert_eq!(forget(&[]), "Forgot the learned result types of 0 tools\n");
     assert!(!home.path("home/state").exists());
     home.run("await mcp__fixture__rows(2)\nawait mcp__fixture__nothing()");
     assert_eq!(forget(&["mcp__other__*"]), "Forgot the learned result types of 0 tools\n");
     assert_eq!(forget(&["*rows"]), "Forgot the learned result types of 1 tool\n");
-    let ended = finish(home.configured(&["tools", "show", "mcp__fixture__rows"]));
+    let ended = finish(home.onecall_with_config(&["tools", "show", "mcp__fixture__rows"]));
     assert!(!ended.stdout.contains("observedOutput"), "{}", ended.stdout);
     assert_eq!(forget(&[]), "Forgot the learned result types of 1 tool\n");
 }
@@ -122,7 +122,7 @@ fn it_can_be_switched_off() {
     config["learn_output_types"] = json!(false);
     let home = Home::with_config(&config);
     home.run("await mcp__fixture__nothing()");
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     gateway.execute("await mcp__fixture__nothing()");
     assert_eq!(inspect(&mut gateway, "nothing")["observedOutput"], Value::Null);
 }
@@ -134,7 +134,7 @@ fn without_a_store_it_is_known_as_long_as_the_process_lives() {
     let mut config = config();
     config["store"] = json!({ "path": home.path("blocked/onecall.db") });
     home.write("config.json", config.to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     gateway.execute("await mcp__fixture__nothing()\nawait mcp__fixture__nothing()");
     learned(&mut gateway, "nothing", 2);
 }

@@ -1,4 +1,4 @@
-//! However it ends, nobody is left behind.
+//! No process is left behind, however the gateway ends.
 
 use std::process::{Command, ExitStatus};
 
@@ -6,47 +6,47 @@ use serde_json::{Value, json};
 use testkit::process::{self, Process, descendants, is_alive, wait_until};
 use testkit::rpc::Client;
 
-use crate::support::{Gateway, Home, PATIENCE, fixture};
+use crate::support::{Gateway, Home, TIMEOUT, fixture};
 
 /// A gateway with a stubborn server and a program that never ends, and every
 /// process that belongs to it.
-struct Busy {
+struct BusyGateway {
     gateway: Gateway,
     mark: String,
-    family: Vec<Process>,
+    processes: Vec<Process>,
 }
 
-impl Busy {
+impl BusyGateway {
     fn new() -> Self {
         let mark = process::unique_mark();
         let stubborn = ["--name", &mark, "--ignore-eof", "--spawn-grandchild"];
         let home = Home::new();
         let servers = [fixture("fixture", &[]), fixture("stubborn", &stubborn)];
         home.write("config.json", json!({ "servers": servers }).to_string());
-        let mut gateway = Gateway::at(home);
+        let mut gateway = Gateway::in_home(home);
         gateway.prints("await mcp__stubborn__add(1, 2)");
         let _program = gateway.start("while True: pass");
         let _waiting = gateway.start("await mcp__stubborn__hang()");
         let pid = gateway.pid();
         let runs = || descendants(pid).iter().any(|process| process.state == 'R');
-        assert!(wait_until(PATIENCE, runs), "the program runs");
+        assert!(wait_until(TIMEOUT, runs), "the program runs");
         assert_eq!(process::marked(&mark).len(), 2, "the server and its grandchild");
-        let mut family = descendants(pid);
-        family.extend(Process::read(pid));
-        Self { gateway, mark, family }
+        let mut processes = descendants(pid);
+        processes.extend(Process::read(pid));
+        Self { gateway, mark, processes }
     }
 
     fn signal(&mut self, name: &str) {
         send(name, self.gateway.pid());
     }
 
-    /// Waits for the gateway's end, then for that of all who belong to it.
-    fn ended(mut self) -> ExitStatus {
-        let status = self.gateway.session.client().wait(PATIENCE).expect("the gateway ends");
+    /// Waits until the gateway and then all its processes have ended.
+    fn wait_for_exit(mut self) -> ExitStatus {
+        let status = self.gateway.session.client().wait(TIMEOUT).expect("the gateway ends");
         let left = || -> Vec<&Process> {
-            self.family.iter().filter(|process| is_alive(process.pid)).collect()
+            self.processes.iter().filter(|process| is_alive(process.pid)).collect()
         };
-        assert!(wait_until(PATIENCE, || left().is_empty()), "left behind: {:#?}", left());
+        assert!(wait_until(TIMEOUT, || left().is_empty()), "left behind: {:#?}", left());
         assert_eq!(process::marked(&self.mark), []);
         status
     }
@@ -59,30 +59,30 @@ fn send(signal: &str, pid: u32) {
 
 #[test]
 fn the_end_of_stdin_ends_everything() {
-    let mut busy = Busy::new();
+    let mut busy = BusyGateway::new();
     busy.gateway.session.client().close_stdin();
-    assert_eq!(busy.ended().code(), Some(0));
+    assert_eq!(busy.wait_for_exit().code(), Some(0));
 }
 
 #[test]
 fn sigterm_ends_everything() {
-    let mut busy = Busy::new();
+    let mut busy = BusyGateway::new();
     busy.signal("-TERM");
-    assert_eq!(busy.ended().code(), Some(0));
+    assert_eq!(busy.wait_for_exit().code(), Some(0));
 }
 
 #[test]
 fn sigint_ends_everything() {
-    let mut busy = Busy::new();
+    let mut busy = BusyGateway::new();
     busy.signal("-INT");
-    assert_eq!(busy.ended().code(), Some(0));
+    assert_eq!(busy.wait_for_exit().code(), Some(0));
 }
 
 #[test]
 fn sigkill_ends_everything() {
-    let mut busy = Busy::new();
+    let mut busy = BusyGateway::new();
     busy.signal("-KILL");
-    assert_eq!(busy.ended().code(), None);
+    assert_eq!(busy.wait_for_exit().code(), None);
 }
 
 #[test]
@@ -93,15 +93,16 @@ fn a_killed_run_leaves_nobody() {
         let home = Home::with_config(&json!({ "servers": servers }));
         let program = "await mcp__stubborn__add(1, 2)\nprint('on', flush=True)\nwhile True: pass";
         home.write("program.py", program);
-        let mut run = Client::spawn(home.configured(&["run", &home.text_path("program.py")]));
+        let mut run =
+            Client::spawn(home.onecall_with_config(&["run", &home.text_path("program.py")]));
         assert_eq!(run.receive_line().as_deref(), Some("on"));
-        let family = descendants(run.pid());
-        assert!(family.len() >= 4, "guard, zygote, workers, server: {family:#?}");
+        let processes = descendants(run.pid());
+        assert!(processes.len() >= 4, "guard, zygote, workers, server: {processes:#?}");
         send(signal, run.pid());
-        assert_eq!(run.wait(PATIENCE).expect("it ends").code(), code, "{signal}");
-        let gone = || family.iter().all(|process| !is_alive(process.pid));
-        assert!(wait_until(PATIENCE, gone), "{signal} leaves someone of {family:#?}");
-        assert!(wait_until(PATIENCE, || process::marked(&mark).is_empty()), "{signal}");
+        assert_eq!(run.wait(TIMEOUT).expect("it ends").code(), code, "{signal}");
+        let gone = || processes.iter().all(|process| !is_alive(process.pid));
+        assert!(wait_until(TIMEOUT, gone), "{signal} leaves someone of {processes:#?}");
+        assert!(wait_until(TIMEOUT, || process::marked(&mark).is_empty()), "{signal}");
     }
 }
 
@@ -110,16 +111,16 @@ fn a_server_that_ends_takes_its_children_along() {
     let mark = process::unique_mark();
     let mut gateway = Gateway::with_flags(&["--name", &mark, "--spawn-grandchild"]);
     gateway.callable_tools();
-    let family = process::marked(&mark);
-    assert_eq!(family.len(), 2);
+    let processes = process::marked(&mark);
+    assert_eq!(processes.len(), 2);
     gateway.fails("await mcp__fixture__crash()");
-    let gone = || family.iter().all(|process| !is_alive(process.pid));
-    assert!(wait_until(PATIENCE, gone), "the grandchild is gone");
+    let gone = || processes.iter().all(|process| !is_alive(process.pid));
+    assert!(wait_until(TIMEOUT, gone), "the grandchild is gone");
 }
 
 #[test]
 fn a_cancelled_program_is_killed_with_its_calls() {
-    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({}));
     let code = "
         import asyncio
         try:
@@ -134,7 +135,7 @@ fn a_cancelled_program_is_killed_with_its_calls() {
     let worker = gateway.busy_worker();
     gateway.session.cancel(call);
     log.wait_for_cancel(&hang);
-    assert!(wait_until(PATIENCE, || !is_alive(worker)), "the worker is gone");
+    assert!(wait_until(TIMEOUT, || !is_alive(worker)), "the worker is gone");
     assert_eq!(gateway.prints("print(await mcp__fixture__add(1, 2))"), "3\n");
     let calls = (log.calls("add"), log.calls("counter"));
     assert_eq!(calls, (1, 0), "a killed program makes no more calls");
@@ -147,7 +148,7 @@ fn a_program_that_has_ended_leaves_no_process() {
     let zygote = gateway.zygote().pid;
     // The keeper of the process namespace and two workers; the one that was taken is replaced
     // a moment after its program.
-    assert!(wait_until(PATIENCE, || descendants(zygote).len() == 3), "all are there");
+    assert!(wait_until(TIMEOUT, || descendants(zygote).len() == 3), "all are there");
     let mut first: Vec<u32> = descendants(zygote).iter().map(|process| process.pid).collect();
     first.sort_unstable();
     // The oldest is the keeper.
@@ -156,8 +157,8 @@ fn a_program_that_has_ended_leaves_no_process() {
         gateway.prints("print(1)");
     }
     let gone = || waiting.iter().all(|pid| Process::read(*pid).is_none());
-    assert!(!waiting.is_empty() && wait_until(PATIENCE, gone), "not even a zombie");
-    assert!(wait_until(PATIENCE, || descendants(zygote).len() <= first.len()));
+    assert!(!waiting.is_empty() && wait_until(TIMEOUT, gone), "not even a zombie");
+    assert!(wait_until(TIMEOUT, || descendants(zygote).len() <= first.len()));
     assert!(is_alive(*keeper));
 }
 
@@ -167,11 +168,11 @@ fn an_engine_that_dies_is_replaced() {
     gateway.prints("print(1)");
     let zygote = gateway.zygote().pid;
     let are_waiting = || descendants(zygote).iter().all(|worker| worker.state == 'S');
-    assert!(wait_until(PATIENCE, are_waiting), "workers wait for programs");
+    assert!(wait_until(TIMEOUT, are_waiting), "workers wait for programs");
     let workers = descendants(zygote);
     send("-KILL", zygote);
     let gone = || !is_alive(zygote) && workers.iter().all(|worker| !is_alive(worker.pid));
-    assert!(wait_until(PATIENCE, gone), "its workers die with it");
+    assert!(wait_until(TIMEOUT, gone), "its workers die with it");
     assert_eq!(gateway.prints("print('again')"), "again\n");
     assert_ne!(gateway.zygote().pid, zygote);
 }
@@ -181,7 +182,7 @@ fn a_client_that_leaves_before_the_handshake_has_done_nothing_wrong() {
     let home = Home::new();
     let mut client = Client::spawn(home.onecall(&["serve"]));
     client.close_stdin();
-    assert_eq!(client.wait(PATIENCE).unwrap().code(), Some(0));
+    assert_eq!(client.wait(TIMEOUT).unwrap().code(), Some(0));
     assert_eq!(client.receive_line(), None);
 }
 
@@ -190,7 +191,7 @@ fn stdout_carries_nothing_but_the_protocol() {
     let flags = ["--stderr", "noise", "--garbage"];
     let servers = json!([fixture("fixture", &flags), { "name": "bad", "command": "/none" }]);
     let home = Home::with_config(&json!({ "servers": servers }));
-    let mut client = Client::spawn(home.configured(&["serve", "--log", "trace"]));
+    let mut client = Client::spawn(home.onecall_with_config(&["serve", "--log", "trace"]));
     let code = "import os, sys\nos.write(1, b'raw')\nprint('x', file=sys.__stdout__)\nprint('y')";
     let program = |id, code| {
         let params = json!({ "name": "execute_program", "arguments": { "code": code } });

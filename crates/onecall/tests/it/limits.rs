@@ -65,12 +65,12 @@ fn a_timeout_ends_the_process() {
     let burning = gateway.busy_worker();
     let answer = gateway.session.finish_call(call);
     assert_eq!(failed(&answer), "TimeoutError: Execution exceeded 6s limit");
-    assert!(wait_until(support::PATIENCE, || !is_alive(burning)));
+    assert!(wait_until(support::TIMEOUT, || !is_alive(burning)));
 }
 
 #[test]
 fn a_timeout_cancels_the_calls_under_way() {
-    let (mut gateway, log) = Gateway::recorded(&json!({ "timeout_seconds": 4 }));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({ "timeout_seconds": 4 }));
     let code = "
         try:
             await mcp__fixture__hang()
@@ -222,7 +222,7 @@ fn endless_recursion_is_an_error() {
     ";
     let reason = gateway.fails(deep);
     assert!(reason.contains("RecursionError: maximum recursion depth exceeded"), "{reason}");
-    // A program that asks for it gets into trouble, and nobody else does.
+    // A program that raises the recursion limit fails, and no other program is affected.
     gateway.fails(&format!("import sys\nsys.setrecursionlimit(10**9)\n{}", dedent(deep)));
     assert_alive(&mut gateway);
 }

@@ -29,7 +29,7 @@ fn gateway() -> Gateway {
     home.write("notes/.hidden/d.md", "d");
     home.write("notes/binary", [b'a', 0xff]);
     home.write("secret/key.md", "s3cret");
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
 /// What a program says about each of these calls.
@@ -241,7 +241,7 @@ fn large_files_are_read_in_parts() {
     let line = "x".repeat(99) + "\n";
     home.write("notes/large.log", line.repeat(200_000));
     home.write("notes/one-line", "y".repeat(20_000_000));
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     gateway.prints("pass");
     let process = Process::read(gateway.pid()).unwrap();
     let before = process.peak_bytes().unwrap();
@@ -270,7 +270,7 @@ fn large_files_are_read_in_parts() {
 #[test]
 fn a_folder_that_is_missing_is_told_and_may_come() {
     let home = Home::with_config(&json!({ "local_tools": tools() }));
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let calls = ["read('a.md')", "write('a.md', 'x')", "list()", "glob('*')"];
     assert_snapshot!(outcomes(&mut gateway, &calls).join("\n"), @"
     ToolError: 'mcp__local__read' failed: the folder that is its root does not exist

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use testkit::process::{Process, descendants, marked, unique_mark, wait_until};
 
-use crate::support::{Gateway, Home, PATIENCE, finish, fixture};
+use crate::support::{Gateway, Home, TIMEOUT, finish, fixture};
 
 /// A command that shows each of its arguments between brackets.
 fn show<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
@@ -26,7 +26,7 @@ fn script(script: &str) -> Value {
     })
 }
 
-/// The same with more settings.
+/// A tool that runs a script of the shell, with more settings.
 fn script_with(text: &str, settings: Value) -> Value {
     let mut tool = script(text);
     for (key, value) in settings.as_object().expect("settings") {
@@ -183,7 +183,7 @@ fn a_failure_says_what_the_command_said() {
     }});
     home.write("config.json", config.to_string());
     let plain = plain.display().to_string();
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     check(
         &mut gateway,
         &[
@@ -230,7 +230,7 @@ fn a_command_sees_only_the_environment_it_is_given() {
     let here = home.write("bin/here", "#!/bin/sh\necho found\n");
     Command::new("chmod").arg("+x").arg(here).status().unwrap();
     let sub = home.text_path("sub");
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let code = "
         env = await mcp__local__env()
         print(sorted(line.split('=')[0] for line in env.splitlines()), 'GIVEN=none' in env)
@@ -243,21 +243,21 @@ fn a_command_sees_only_the_environment_it_is_given() {
 }
 
 /// A tool that starts children which go on for ever and can be found by their mark.
-fn family(mark: &str, settings: Value) -> Value {
+fn tool_with_children(mark: &str, settings: Value) -> Value {
     let mut tool = script_with("sleep 600 & sleep 600 & echo on >&2; sleep 600", settings);
     tool["env"] = json!({ "MARK": mark });
     tool
 }
 
 fn is_gone(mark: &str) -> bool {
-    wait_until(PATIENCE, || marked(mark).is_empty())
+    wait_until(TIMEOUT, || marked(mark).is_empty())
 }
 
 #[test]
 fn a_command_that_takes_too_long_is_killed_with_its_children() {
     let mark = unique_mark();
     let mut gateway = gateway(json!({
-        "slow": family(&mark, json!({ "timeout_seconds": 0.5 })),
+        "slow": tool_with_children(&mark, json!({ "timeout_seconds": 0.5 })),
         "deaf": script_with("trap '' TERM INT HUP; while :; do :; done", json!({
             "timeout_seconds": 0.5, "env": { "MARK": mark },
         })),
@@ -270,15 +270,15 @@ fn a_command_that_takes_too_long_is_killed_with_its_children() {
         &[
             (
                 "slow()",
-                "ToolError: 'mcp__local__slow' failed: it did not end within 0.5s and was killed",
+                "ToolError: 'mcp__local__slow' failed: it did not end within 0.5s, so onecall killed it",
             ),
             (
                 "deaf()",
-                "ToolError: 'mcp__local__deaf' failed: it did not end within 0.5s and was killed",
+                "ToolError: 'mcp__local__deaf' failed: it did not end within 0.5s, so onecall killed it",
             ),
             (
                 "unread(x='x' * 1_000_000)",
-                "ToolError: 'mcp__local__unread' failed: it did not end within 0.5s and was killed",
+                "ToolError: 'mcp__local__unread' failed: it did not end within 0.5s, so onecall killed it",
             ),
             ("quick()", "'quick\\n'"),
         ],
@@ -286,7 +286,7 @@ fn a_command_that_takes_too_long_is_killed_with_its_children() {
     assert!(is_gone(&mark), "{:#?}", marked(&mark));
     let gateway = gateway.pid();
     let zombies = || descendants(gateway).into_iter().filter(Process::is_zombie).count();
-    assert!(wait_until(PATIENCE, || zombies() == 0), "{:#?}", descendants(gateway));
+    assert!(wait_until(TIMEOUT, || zombies() == 0), "{:#?}", descendants(gateway));
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn what_a_command_leaves_behind_ends_with_it() {
     let mut gateway = gateway(json!({
         "leaves": script_with("sleep 600 & echo done", env(&mark)),
         "ignores": script_with("exec true", json!({ "stdin": "{x}", "env": { "MARK": mark } })),
-        // Who leaves the process group is not followed, but nobody waits for it.
+        // A process that leaves the process group is not ended, but the call does not wait for it.
         "flees": script_with("setsid sleep 600 & echo done", env(&away)),
     }));
     let large = "ignores(y='z', x='x')";
@@ -325,18 +325,16 @@ fn endless_output_ends_and_takes_no_memory() {
         &[
             (
                 "yes()",
-                "ToolError: 'mcp__local__yes' failed: its output is longer than 4194304 bytes, \
-                 and it was killed; ask for less at a time",
+                "ToolError: 'mcp__local__yes' failed: its output is longer than 4194304 bytes, so onecall killed it; ask for less at a time",
             ),
             (
                 "errors()",
-                "ToolError: 'mcp__local__errors' failed: it did not end within 1s and was killed",
+                "ToolError: 'mcp__local__errors' failed: it did not end within 1s, so onecall killed it",
             ),
             ("small()", "12345"),
             (
                 "over()",
-                "ToolError: 'mcp__local__over' failed: its output is longer than 5 bytes, and \
-                 it was killed; ask for less at a time",
+                "ToolError: 'mcp__local__over' failed: its output is longer than 5 bytes, so onecall killed it; ask for less at a time",
             ),
         ],
     );
@@ -348,9 +346,9 @@ fn endless_output_ends_and_takes_no_memory() {
 #[test]
 fn a_cancelled_program_kills_its_commands() {
     let mark = unique_mark();
-    let mut gateway = gateway(json!({ "slow": family(&mark, json!({})) }));
+    let mut gateway = gateway(json!({ "slow": tool_with_children(&mark, json!({})) }));
     let program = gateway.start("await mcp__local__slow()");
-    assert!(wait_until(PATIENCE, || marked(&mark).len() == 4), "{:#?}", marked(&mark));
+    assert!(wait_until(TIMEOUT, || marked(&mark).len() == 4), "{:#?}", marked(&mark));
     gateway.session.cancel(program);
     assert!(is_gone(&mark), "{:#?}", marked(&mark));
 
@@ -369,9 +367,9 @@ fn a_cancelled_program_kills_its_commands() {
 fn a_gateway_that_ends_leaves_no_command_behind() {
     for signal in ["-TERM", "-KILL"] {
         let mark = unique_mark();
-        let mut gateway = gateway(json!({ "slow": family(&mark, json!({})) }));
+        let mut gateway = gateway(json!({ "slow": tool_with_children(&mark, json!({})) }));
         let _program = gateway.start("await mcp__local__slow()");
-        assert!(wait_until(PATIENCE, || marked(&mark).len() == 4), "{:#?}", marked(&mark));
+        assert!(wait_until(TIMEOUT, || marked(&mark).len() == 4), "{:#?}", marked(&mark));
         let pid = gateway.pid().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         assert!(is_gone(&mark), "{signal}: {:#?}", marked(&mark));
@@ -386,7 +384,7 @@ fn calls_run_side_by_side_within_the_limits() {
         "tools": { "block": ["mcp__local__other*"] },
     }));
     let (one, other) = (home.text_path("one"), home.text_path("other"));
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let code = format!(
         "import asyncio
 print(await asyncio.gather(mcp__local__meet(x='{one}', y='{other}'), mcp__local__meet(x='{other}', y='{one}')))
@@ -494,7 +492,7 @@ fn check_and_tools_show_them() {
             { "name": "notes", "builtin": "read_file", "root": "notes" },
         ],
     }));
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!(ended.code, Some(1));
     let said = ended.stdout.replace(&home.text_path(""), "[home]/");
     assert_snapshot!(said, @"
@@ -505,7 +503,7 @@ fn check_and_tools_show_them() {
     warning: local tool 'nowhere' cannot be called: its working directory '/onecall/nowhere' does not exist; check 'cwd'
     warning: local tool 'notes' cannot be called: the folder that is its root does not exist ('[home]/notes'); check 'root'
     ");
-    let ended = finish(home.configured(&["tools"]));
+    let ended = finish(home.onecall_with_config(&["tools"]));
     assert_snapshot!(ended.stdout, @"
     mcp__local__fine
     mcp__local__missing
@@ -514,6 +512,6 @@ fn check_and_tools_show_them() {
     ");
 
     let home = Home::with_config(&json!({ "local_tools": { "fine": { "command": ["true"] } } }));
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }

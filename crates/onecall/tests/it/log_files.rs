@@ -11,16 +11,16 @@ use testkit::bins;
 use testkit::mcp::Session;
 use testkit::process::wait_until;
 
-use crate::support::face::Face;
-use crate::support::{Ended, Gateway, Home, PATIENCE, finish, fixture, script};
+use crate::support::http_gateway::HttpGateway;
+use crate::support::{CommandResult, Gateway, Home, TIMEOUT, finish, fixture, script};
 
 const LOGS: &str = "home/state/onecall/logs";
 
 /// More than a log file may have.
 const FULL: usize = 1024 * 1024;
 
-fn logs(home: &Home, arguments: &[&str]) -> Ended {
-    finish(home.configured(&[&["logs"], arguments].concat()))
+fn logs(home: &Home, arguments: &[&str]) -> CommandResult {
+    finish(home.onecall_with_config(&[&["logs"], arguments].concat()))
 }
 
 /// All entries of a server, or of everything if the name is empty.
@@ -33,13 +33,13 @@ fn entries(home: &Home, server: &str) -> Vec<Value> {
 }
 
 /// Each entry as its source, level and message, with `N` for numbers that differ from run to run.
-fn told(entries: &[Value]) -> Vec<String> {
+fn entry_lines(entries: &[Value]) -> Vec<String> {
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap().to_owned();
     let line = |entry: &Value| {
         let message = text(entry, "message");
         let message = match message.split_once(" took=") {
             Some((before, _)) => before.to_owned(),
-            None => without_number(&without_number(&message, "process "), "started again in "),
+            None => without_number(&without_number(&message, "process "), "starts it again in "),
         };
         format!("{} {}: {message}", text(entry, "source"), text(entry, "level"))
     };
@@ -54,7 +54,7 @@ fn without_number(text: &str, before: &str) -> String {
 fn wait_for(home: &Home, server: &str, words: &str) {
     let has =
         || entries(home, server).iter().any(|it| it["message"].as_str().unwrap().contains(words));
-    assert!(wait_until(PATIENCE, has), "{words}: {:#?}", entries(home, server));
+    assert!(wait_until(TIMEOUT, has), "{words}: {:#?}", entries(home, server));
 }
 
 /// What an entry of an earlier gateway looks like.
@@ -76,12 +76,12 @@ fn filling_line() -> String {
 }
 
 /// A command whose output is read line by line while it runs.
-struct Following {
+struct LiveOutput {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
 }
 
-impl Following {
+impl LiveOutput {
     fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
@@ -106,7 +106,7 @@ impl Following {
     }
 }
 
-impl Drop for Following {
+impl Drop for LiveOutput {
     fn drop(&mut self) {
         _ = self.child.kill();
         _ = self.child.wait();
@@ -118,8 +118,8 @@ fn the_life_of_a_server_that_dies_and_comes_back_can_be_read() {
     let config = json!({ "servers": [fixture("fixture", &["--stderr", "cannot open the index"])] });
     let mut gateway = Gateway::with_config(&config);
     gateway.fails("await mcp__fixture__crash(exit_code=3)");
-    assert!(wait_until(PATIENCE, || {
-        told(&entries(&gateway.home, "fixture"))
+    assert!(wait_until(TIMEOUT, || {
+        entry_lines(&entries(&gateway.home, "fixture"))
             .iter()
             .filter(|it| it.contains("connected"))
             .count()
@@ -127,20 +127,20 @@ fn the_life_of_a_server_that_dies_and_comes_back_can_be_read() {
     }));
     let pid = gateway.pid();
     gateway.session.client().close_stdin();
-    assert!(gateway.session.client().wait(PATIENCE).is_some());
+    assert!(gateway.session.client().wait(TIMEOUT).is_some());
     let entries = entries(&gateway.home, "fixture");
     assert!(entries.iter().all(|entry| entry["pid"] == pid && entry["server"] == "fixture"));
     let times: Vec<&str> = entries.iter().map(|entry| entry["time"].as_str().unwrap()).collect();
     assert!(times.iter().all(|time| time.len() == 24 && time.ends_with('Z')), "{times:?}");
     assert!(times.is_sorted(), "{times:?}");
     // The stderr is another stream: its line may come before or after what else happens.
-    let mut told = told(&entries);
-    let stderr = told.extract_if(.., |line| line.starts_with("stderr")).count();
-    assert_eq!(stderr, 2, "{told:#?}");
-    assert_snapshot!(told.join("\n"), @"
+    let mut lines = entry_lines(&entries);
+    let stderr = lines.extract_if(.., |line| line.starts_with("stderr")).count();
+    assert_eq!(stderr, 2, "{lines:#?}");
+    assert_snapshot!(lines.join("\n"), @"
     gateway info: started as process N
     gateway info: connected to fixture 1.0.0 tools=35
-    gateway warn: not available: has exited (exit status: 3); it is started again in N s
+    gateway warn: not available: has exited (exit status: 3); onecall starts it again in N s
     gateway info: started as process N
     gateway info: connected to fixture 1.0.0 tools=35
     gateway info: was stopped
@@ -197,11 +197,11 @@ fn log_messages_of_the_protocol_are_kept() {
     let tools = json!([{ "name": "ask", "inputSchema": { "type": "object" } }]);
     let server = script("scripted", &json!({ "tools": tools, "on": { "tools/call": steps } }));
     let home = Home::with_config(&json!({ "servers": [server] }));
-    let ended = finish(home.configured(&["call", "mcp__scripted__ask"]));
+    let ended = finish(home.onecall_with_config(&["call", "mcp__scripted__ask"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let mut told = told(&entries(&home, "scripted"));
-    told.retain(|line| line.starts_with("log"));
-    assert_eq!(told, ["log warning: index: stale", r#"log warning: index: {"rows":3}"#]);
+    let mut lines = entry_lines(&entries(&home, "scripted"));
+    lines.retain(|line| line.starts_with("log"));
+    assert_eq!(lines, ["log warning: index: stale", r#"log warning: index: {"rows":3}"#]);
 }
 
 #[test]
@@ -211,25 +211,25 @@ fn commands_that_end_soon_write_logs_too_and_point_to_them() {
     let home = Home::with_config(&config);
     let ended = home.run("print(await mcp__fixture__add(a=1, b=2))\nawait mcp__broken__x()");
     assert!(!ended.stderr.contains("started again"), "{}", ended.stderr);
-    assert!(told(&entries(&home, "fixture")).contains(&"stderr info: hello".to_owned()));
-    let ended = finish(home.configured(&["tools"]));
+    assert!(entry_lines(&entries(&home, "fixture")).contains(&"stderr info: hello".to_owned()));
+    let ended = finish(home.onecall_with_config(&["tools"]));
     let hint = "its stderr ends with: no API key; `onecall logs broken` shows all of it";
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert!(ended.stdout.contains(hint), "{}", ended.stdout);
-    let ended = finish(home.configured(&["doctor"]));
-    let hint = "`onecall logs broken` shows what happened to it before";
+    let ended = finish(home.onecall_with_config(&["doctor"]));
+    let hint = "`onecall logs broken` shows earlier events of the server";
     assert!(ended.stdout.contains(hint), "{}", ended.stdout);
-    let told = told(&entries(&home, "broken"));
+    let lines = entry_lines(&entries(&home, "broken"));
     let failure = "gateway warn: not available: has exited (exit status: 7) during the handshake";
-    assert!(told.contains(&failure.to_owned()), "{told:#?}");
-    assert!(told.contains(&"stderr info: no API key".to_owned()), "{told:#?}");
+    assert!(lines.contains(&failure.to_owned()), "{lines:#?}");
+    assert!(lines.contains(&"stderr info: no API key".to_owned()), "{lines:#?}");
 }
 
 #[test]
 fn what_the_gateway_warns_of_is_in_its_own_log() {
     let home = Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }));
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     gateway.prints("print(await mcp__fixture__add(a=1, b=2))");
     gateway.home.write("config.json", "{ \"server\": [] ");
     wait_for(&gateway.home, "", "the previous configuration stays in use");
@@ -240,10 +240,14 @@ fn what_the_gateway_warns_of_is_in_its_own_log() {
 
 #[test]
 fn a_gateway_over_http_writes_logs() {
-    let face = Face::new();
-    face.client().run(1, "print(await mcp__fixture__add(a=1, b=2))");
-    wait_for(&face.home, "fixture", "connected to");
-    assert!(entries(&face.home, "fixture").iter().all(|entry| entry["pid"] == face.pid()));
+    let http_gateway = HttpGateway::new();
+    http_gateway.client().run(1, "print(await mcp__fixture__add(a=1, b=2))");
+    wait_for(&http_gateway.home, "fixture", "connected to");
+    assert!(
+        entries(&http_gateway.home, "fixture")
+            .iter()
+            .all(|entry| entry["pid"] == http_gateway.pid())
+    );
 }
 
 #[test]
@@ -257,7 +261,7 @@ fn gateways_that_write_at_once_leave_whole_lines() {
     let server = json!({ "name": "fixture", "command": "sh", "args": arguments });
     let home = Home::with_config(&json!({ "servers": [server] }));
     let mut sessions: Vec<Session> =
-        (0..2).map(|_| Session::open(home.configured(&["serve"]))).collect();
+        (0..2).map(|_| Session::open(home.onecall_with_config(&["serve"]))).collect();
     for session in &mut sessions {
         let code = json!({ "code": "print(await mcp__fixture__add(a=1, b=2))" });
         assert!(!session.call_tool("execute_program", code).is_error);
@@ -268,7 +272,7 @@ fn gateways_that_write_at_once_leave_whole_lines() {
         entries(&home, "fixture").into_iter().filter(is_its).count()
     };
     for pid in pids {
-        assert!(wait_until(PATIENCE, || lines_of(pid) == LINES), "{}", lines_of(pid));
+        assert!(wait_until(TIMEOUT, || lines_of(pid) == LINES), "{}", lines_of(pid));
     }
     let text = fs::read_to_string(home.path(&format!("{LOGS}/servers/fixture.log"))).unwrap();
     assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
@@ -280,15 +284,16 @@ fn a_full_file_is_rotated_and_followed() {
         Home::with_config(&json!({ "servers": [fixture("fixture", &["--stderr", "first"])] }));
     let file = home.write(&format!("{LOGS}/servers/fixture.log"), filler());
     let older = home.path(&format!("{LOGS}/servers/fixture.log.1"));
-    let mut following = Following::start(home.configured(&["logs", "fixture", "-f", "-n", "1"]));
-    assert!(following.line().contains("xxx"));
+    let mut output =
+        LiveOutput::start(home.onecall_with_config(&["logs", "fixture", "-f", "-n", "1"]));
+    assert!(output.line().contains("xxx"));
     let program = "print(await mcp__fixture__add(a=1, b=2))";
     for _ in 0..2 {
         assert_eq!(home.run(program).stdout, "3\n");
-        let shown = following.until("was stopped");
+        let shown = output.until("was stopped");
         let of = |words: &str| shown.iter().filter(|line| line.contains(words)).count();
-        let told = ["started as process", "stderr: first", "connected to"].map(of);
-        assert_eq!(told, [1, 1, 1], "{shown:#?}");
+        let counts = ["started as process", "stderr: first", "connected to"].map(of);
+        assert_eq!(counts, [1, 1, 1], "{shown:#?}");
         let size = |path| fs::metadata(path).unwrap().len();
         assert!(size(&older) > 900_000 && size(&older) <= FULL as u64 && size(&file) < 10_000);
         let mut full = fs::OpenOptions::new().append(true).open(&file).unwrap();
@@ -302,9 +307,9 @@ fn a_full_file_is_rotated_and_followed() {
 fn the_servers_that_come_later_are_followed_too() {
     let home =
         Home::with_config(&json!({ "servers": [fixture("fixture", &["--stderr", "late"])] }));
-    let mut following = Following::start(home.configured(&["logs", "--follow", "--json"]));
+    let mut output = LiveOutput::start(home.onecall_with_config(&["logs", "--follow", "--json"]));
     assert_eq!(home.run("print(await mcp__fixture__add(a=1, b=2))").stdout, "3\n");
-    let shown = following.until("was stopped");
+    let shown = output.until("was stopped");
     assert!(shown.iter().any(|line| line.contains(r#""message":"late""#)), "{shown:#?}");
 }
 
@@ -312,7 +317,7 @@ fn the_servers_that_come_later_are_followed_too() {
 fn following_ends_with_its_reader() {
     let home = Home::new();
     home.write(&format!("{LOGS}/gateway.log"), line("one"));
-    let mut command = home.configured(&["logs", "-f"]);
+    let mut command = home.onecall_with_config(&["logs", "-f"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut line = String::new();
@@ -391,7 +396,7 @@ fn a_full_disk_stops_nothing() {
     let home = Home::with_config(&settings);
     home.write(&format!("{LOGS}/servers/fixture.log"), line("before").repeat(3000));
     home.write("program.py", "print(await mcp__fixture__add(a=1, b=2))");
-    let run = home.configured(&["run", &home.text_path("program.py")]);
+    let run = home.onecall_with_config(&["run", &home.text_path("program.py")]);
     // Every write to a file that has so many blocks fails, as on a full disk.
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -f 200; exec \"$@\"", "sh"]).arg(run.get_program());
@@ -413,12 +418,12 @@ fn a_state_directory_that_cannot_be_written_stops_nothing() {
     home.write("program.py", "print(await mcp__fixture__add(a=1, b=2))");
     home.write(LOGS, "a file and not a folder");
     for state in [home.text_path("home/state"), "/proc/onecall".to_owned()] {
-        let mut command = home.configured(&["run", &home.text_path("program.py")]);
+        let mut command = home.onecall_with_config(&["run", &home.text_path("program.py")]);
         command.env("XDG_STATE_HOME", &state);
         let ended = finish(command);
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "3\n"), "{}", ended.stderr);
-        let told = format!("logs cannot be written to '{state}/onecall/logs': ");
-        assert_eq!(ended.stderr.matches(&told).count(), 1, "{}", ended.stderr);
+        let warning = format!("logs cannot be written to '{state}/onecall/logs': ");
+        assert_eq!(ended.stderr.matches(&warning).count(), 1, "{}", ended.stderr);
     }
 }
 
@@ -453,7 +458,7 @@ fn without_logs_it_is_said_why() {
     assert_eq!(home.run("print(await mcp__fixture__add(a=1, b=2))").stdout, "3\n");
     assert!(!home.path(LOGS).exists());
     assert_snapshot!(said(&[]), @"Some(0) There are no logs: the configuration has `logs: off`");
-    // A configuration that cannot be read keeps nobody from the logs.
+    // The logs are also shown if the configuration cannot be read.
     home.write("config.json", "{");
     home.write(&format!("{LOGS}/servers/fixture.log"), line("one"));
     assert_snapshot!(said(&["fixture"]), @"Some(0) 2026-01-02T03:04:05.678Z fixture[7] stderr: one");
@@ -467,7 +472,7 @@ fn logs_go_with_their_server() {
     assert_eq!(home.run("print(await mcp__fixture__add(a=1, b=2))").stdout, "3\n");
     let files = || fs::read_dir(home.path(&format!("{LOGS}/servers"))).unwrap().count();
     assert_eq!(files(), 2);
-    let ended = finish(home.configured(&["remove", "fixture"]));
+    let ended = finish(home.onecall_with_config(&["remove", "fixture"]));
     assert_eq!((ended.code, files()), (Some(0), 0), "{}", ended.stderr);
 }
 

@@ -1,11 +1,11 @@
-//! Whom a login trusts: authorization servers that name the endpoints of others, secrets that are
-//! meant for one of them, and forged answers.
+//! Which servers a login trusts: authorization servers that name the endpoints of others, secrets
+//! that are meant for one of them, and forged answers.
 
 use serde_json::{Value, json};
 use testkit::authorization::{AuthorizationServer, Misbehaviour};
 use testkit::web;
 
-use crate::support::login::{Login, NEEDED, World};
+use crate::support::login::{LOGIN_NEEDED, Login, LoginSetup};
 use crate::support::terminal::Terminal;
 use crate::support::{Home, finish};
 
@@ -16,33 +16,34 @@ const ENDPOINTS: [(&str, &str); 4] = [
     ("revocation_endpoint", "/revoke"),
 ];
 
-/// Everything secret, or on the way to it, that an authorization server was asked.
-fn was_asked(authority: &AuthorizationServer) -> bool {
-    ENDPOINTS.iter().any(|(_, path)| !authority.asked(path).is_empty())
+/// Whether an authorization server received a request to an endpoint of a login.
+fn got_requests(authority: &AuthorizationServer) -> bool {
+    ENDPOINTS.iter().any(|(_, path)| !authority.requests_to(path).is_empty())
 }
 
 /// The entry of a server whose provider has its token endpoint at another origin, as large ones do.
-fn split_provider(issuer_is_configured: bool) -> World {
+fn split_provider(issuer_is_configured: bool) -> LoginSetup {
     let authority = AuthorizationServer::start();
-    authority.claim("token_endpoint", format!("{}/token", authority.other_origin()));
-    authority.claim("revocation_endpoint", format!("{}/revoke", authority.other_origin()));
+    authority.override_metadata("token_endpoint", format!("{}/token", authority.other_origin()));
+    authority
+        .override_metadata("revocation_endpoint", format!("{}/revoke", authority.other_origin()));
     let oauth = match issuer_is_configured {
         true => json!({ "issuer": authority.issuer() }),
         false => json!({}),
     };
-    World::with(authority, &[], json!({ "oauth": oauth }))
+    LoginSetup::with(authority, &[], json!({ "oauth": oauth }))
 }
 
 /// A login with a terminal, on which the person gives this answer to the question.
 fn asked_on_a_terminal(home: &Home, answer: &str) -> (String, Option<String>, Option<i32>) {
-    let login = home.configured(&["login", "far", "--no-browser", "--timeout", "60"]);
+    let login = home.onecall_with_config(&["login", "far", "--no-browser", "--timeout", "60"]);
     let mut terminal = Terminal::start(&login);
     let question = terminal.read_until("[y/N] ");
     terminal.type_keys(answer);
     terminal.read_until("this machine:\r\n");
     let address = terminal.read_until("\r\n");
     let address = address.strip_suffix("\r\n").filter(|it| it.starts_with("http"));
-    let page = address.map(|address| web::visit(address).body);
+    let page = address.map(|address| web::get_with_redirects(address).body);
     (question, page, terminal.finish().1)
 }
 
@@ -50,9 +51,9 @@ fn asked_on_a_terminal(home: &Home, answer: &str) -> (String, Option<String>, Op
 fn endpoints_of_another_origin_are_refused() {
     for (field, path) in ENDPOINTS {
         let (honest, attacker) = (AuthorizationServer::start(), AuthorizationServer::start());
-        attacker.claim(field, format!("{}{path}", honest.issuer()));
-        let world = World::with(attacker, &[], json!({}));
-        let refusal = world.refusal().replace(&honest.issuer(), "[honest]");
+        attacker.override_metadata(field, format!("{}{path}", honest.issuer()));
+        let setup = LoginSetup::with(attacker, &[], json!({}));
+        let refusal = setup.refusal().replace(&honest.issuer(), "[honest]");
         let what = field.trim_end_matches("_endpoint");
         assert_eq!(
             refusal,
@@ -62,51 +63,51 @@ fn endpoints_of_another_origin_are_refused() {
                  they belong together, set 'issuer: [issuer]' under 'oauth' in the server's entry"
             )
         );
-        assert!(!was_asked(&honest) && !was_asked(&world.authority), "{field}");
+        assert!(!got_requests(&honest) && !got_requests(&setup.authority), "{field}");
     }
 }
 
 #[test]
 fn a_configured_issuer_may_have_endpoints_elsewhere() {
-    let world = split_provider(true);
-    let (page, ended) = world.log_in();
+    let setup = split_provider(true);
+    let (page, ended) = setup.log_in();
     assert!(page.body.contains("You are logged in"), "{page:?} {ended:?}");
-    assert!(world.check().contains("35 ready"), "{}", world.check());
-    let ended = finish(world.home.configured(&["logout", "far"]));
+    assert!(setup.check().contains("35 ready"), "{}", setup.check());
+    let ended = finish(setup.home.onecall_with_config(&["logout", "far"]));
     assert_eq!(ended.stderr, "Logged out of far\n");
-    assert_eq!(world.authority.valid_tokens(), (0, 0));
+    assert_eq!(setup.authority.valid_tokens(), (0, 0));
 }
 
 #[test]
 fn a_person_is_asked_with_both_names() {
-    let world = split_provider(false);
-    let (question, page, code) = asked_on_a_terminal(&world.home, "n\n");
-    let (issuer, other) = (world.authority.issuer(), world.authority.other_origin());
+    let setup = split_provider(false);
+    let (question, page, code) = asked_on_a_terminal(&setup.home, "n\n");
+    let (issuer, other) = (setup.authority.issuer(), setup.authority.other_origin());
     for name in [&issuer, &format!("token at {other}"), &format!("revocation at {other}")] {
         assert!(question.contains(name), "no {name} in {question}");
     }
-    assert_eq!((page, code, world.vault().len()), (None, Some(1), 0));
-    assert!(!was_asked(&world.authority));
+    assert_eq!((page, code, setup.vault().len()), (None, Some(1), 0));
+    assert!(!got_requests(&setup.authority));
 
-    let (_, page, code) = asked_on_a_terminal(&world.home, "y\n");
+    let (_, page, code) = asked_on_a_terminal(&setup.home, "y\n");
     assert!(page.is_some_and(|page| page.contains("You are logged in")));
     assert_eq!(code, Some(0));
-    assert!(world.check().contains("35 ready"), "{}", world.check());
+    assert!(setup.check().contains("35 ready"), "{}", setup.check());
 }
 
 #[test]
 fn a_server_that_copies_the_metadata_of_another_is_refused() {
-    let world = World::with(AuthorizationServer::start(), &["--guard", "copied"], json!({}));
-    let refusal = world.refusal();
+    let setup = LoginSetup::with(AuthorizationServer::start(), &["--guard", "copied"], json!({}));
+    let refusal = setup.refusal();
     assert!(refusal.contains("[server]/ describes itself as [issuer]"), "{refusal}");
-    assert!(!was_asked(&world.authority));
+    assert!(!got_requests(&setup.authority));
 
     // The configuration can say that this is right; the login is then made at the issuer itself.
     let authority = AuthorizationServer::start();
     let entry = json!({ "oauth": { "issuer": authority.issuer() } });
-    let world = World::with(authority, &["--guard", "copied"], entry);
-    assert_eq!(world.log_in().1.code, Some(0));
-    assert!(world.check().contains("35 ready"), "{}", world.check());
+    let setup = LoginSetup::with(authority, &["--guard", "copied"], entry);
+    assert_eq!(setup.log_in().1.code, Some(0));
+    assert!(setup.check().contains("35 ready"), "{}", setup.check());
 }
 
 #[test]
@@ -119,33 +120,32 @@ fn a_client_secret_goes_to_the_issuer_it_was_configured_for() {
     };
 
     // It is not known for whom the secret is.
-    let world = World::with(AuthorizationServer::start(), &[], json!({ "oauth": client }));
+    let setup = LoginSetup::with(AuthorizationServer::start(), &[], json!({ "oauth": client }));
     assert_eq!(
-        world.refusal(),
-        "error: the 'client_secret' of server 'far' would go to [issuer], which is what the server \
-         says; if that is where onecall was registered, set 'issuer: [issuer]' under 'oauth' in the \
+        setup.refusal(),
+        "error: the 'client_secret' of server 'far' would go to [issuer], which only the server names; if you registered onecall there, set 'issuer: [issuer]' under 'oauth' in the \
          server's entry"
     );
-    assert!(!was_asked(&world.authority));
+    assert!(!got_requests(&setup.authority));
 
     // The server names another one.
     let (honest, attacker) = (AuthorizationServer::start(), AuthorizationServer::start());
-    let world = World::with(attacker, &[], with_issuer(&honest.issuer()));
+    let setup = LoginSetup::with(attacker, &[], with_issuer(&honest.issuer()));
     assert_eq!(
-        world.refusal().replace(&honest.issuer(), "[honest]"),
+        setup.refusal().replace(&honest.issuer(), "[honest]"),
         "error: the server wants a login at [issuer], and 'issuer' under 'oauth' in its entry \
          allows only [honest]"
     );
-    assert!(!was_asked(&world.authority) && !was_asked(&honest));
+    assert!(!got_requests(&setup.authority) && !got_requests(&honest));
 
     // The server names another one first.
     let decoy = AuthorizationServer::start();
     let flags = ["--decoy", &decoy.issuer()];
     let entry = with_issuer(&honest.issuer());
-    let world = World::with(honest, &flags, entry);
-    assert_eq!(world.log_in().1.code, Some(0));
-    assert!(!was_asked(&decoy));
-    assert!(world.authority.asked("/token")[0].authorization.is_some());
+    let setup = LoginSetup::with(honest, &flags, entry);
+    assert_eq!(setup.log_in().1.code, Some(0));
+    assert!(!got_requests(&decoy));
+    assert!(setup.authority.requests_to("/token")[0].authorization.is_some());
 }
 
 #[test]
@@ -154,35 +154,35 @@ fn a_refresh_goes_where_the_login_was_made() {
     let oauth = json!({
         "issuer": authority.issuer(), "client_id": "me", "client_secret": "kept-to-ourselves",
     });
-    let world = World::with(authority, &[], json!({ "oauth": oauth }));
-    assert_eq!(world.log_in().1.code, Some(0));
+    let setup = LoginSetup::with(authority, &[], json!({ "oauth": oauth }));
+    assert_eq!(setup.log_in().1.code, Some(0));
     let attacker = AuthorizationServer::start();
     for (field, path) in ENDPOINTS {
-        world.authority.claim(field, format!("{}{path}", attacker.issuer()));
+        setup.authority.override_metadata(field, format!("{}{path}", attacker.issuer()));
     }
-    world.authority.end_tokens();
-    assert!(world.check().contains("35 ready"), "{}", world.check());
-    assert_eq!(world.authority.renewals(), 1);
+    setup.authority.revoke_access_tokens();
+    assert!(setup.check().contains("35 ready"), "{}", setup.check());
+    assert_eq!(setup.authority.refresh_count(), 1);
 
     // With another issuer in the configuration, the login and the secret are not for each other.
-    let config = std::fs::read_to_string(world.home.path("config.json")).unwrap();
+    let config = std::fs::read_to_string(setup.home.path("config.json")).unwrap();
     let mut config: Value = serde_json::from_str(&config).unwrap();
     config["servers"][0]["oauth"]["issuer"] = attacker.issuer().into();
-    world.home.write("config.json", config.to_string());
-    world.authority.end_tokens();
-    assert!(world.check().ends_with(NEEDED), "{}", world.check());
-    let ended = finish(world.home.configured(&["logout", "far"]));
+    setup.home.write("config.json", config.to_string());
+    setup.authority.revoke_access_tokens();
+    assert!(setup.check().ends_with(LOGIN_NEEDED), "{}", setup.check());
+    let ended = finish(setup.home.onecall_with_config(&["logout", "far"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(world.authority.renewals(), 1);
-    let revoked = world.authority.asked("/revoke");
+    assert_eq!(setup.authority.refresh_count(), 1);
+    let revoked = setup.authority.requests_to("/revoke");
     assert!(!revoked.is_empty() && revoked.iter().all(|it| it.authorization.is_none()));
-    assert!(!was_asked(&attacker));
+    assert!(!got_requests(&attacker));
 }
 
 #[test]
 fn an_answer_with_another_state_does_not_end_the_login() {
-    let world = World::new();
-    let mut login = Login::start(&world.home, &[]);
+    let setup = LoginSetup::new();
+    let mut login = Login::start(&setup.home, &[]);
     let page = web::get(&login.address().unwrap());
     let right = page.location.unwrap();
     let (callback, _) = right.split_once('?').unwrap();
@@ -202,7 +202,7 @@ fn an_answer_with_another_state_does_not_end_the_login() {
     let page = web::get(&right);
     assert!(page.status == 200 && page.body.contains("You are logged in"), "{page:?}");
     assert_eq!(login.ended().code, Some(0));
-    let [asked] = &world.authority.asked("/token")[..] else { panic!("asked twice") };
+    let [asked] = &setup.authority.requests_to("/token")[..] else { panic!("asked twice") };
     assert_ne!(asked.fields["code"], "stolen");
 }
 
@@ -210,8 +210,8 @@ fn an_answer_with_another_state_does_not_end_the_login() {
 fn the_issuer_of_an_answer_is_checked_even_where_it_is_not_promised() {
     let unpromised = |how| {
         let authority = AuthorizationServer::misbehaving(how);
-        authority.claim("authorization_response_iss_parameter_supported", false);
-        World::with(authority, &[], json!({}))
+        authority.override_metadata("authorization_response_iss_parameter_supported", false);
+        LoginSetup::with(authority, &[], json!({}))
     };
     assert_eq!(
         unpromised(Misbehaviour::WrongIssuer).refusal(),

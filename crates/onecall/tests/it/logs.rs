@@ -1,4 +1,4 @@
-//! What is written to stderr for people and for those who collect logs.
+//! The log on stderr, as text for people and as JSON for log collectors.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use testkit::mcp::Session;
 use testkit::process::wait_until;
 use testkit::remote::HttpFixture;
 
-use crate::support::face::Face;
-use crate::support::{Ended, Home, PATIENCE, finish, fixture};
+use crate::support::http_gateway::HttpGateway;
+use crate::support::{CommandResult, Home, TIMEOUT, finish, fixture};
 
 /// All that a gateway says while it runs these programs and until it has ended.
-fn said(home: &Home, arguments: &[&str], programs: &[&str]) -> String {
-    let mut session = Session::open(home.configured(&[&["serve"], arguments].concat()));
+fn stderr_of(home: &Home, arguments: &[&str], programs: &[&str]) -> String {
+    let mut session = Session::open(home.onecall_with_config(&[&["serve"], arguments].concat()));
     for code in programs {
         let _ = session.call_tool("execute_program", json!({ "code": code }));
     }
     session.client().close_stdin();
-    assert!(session.client().wait(PATIENCE).is_some_and(|status| status.success()));
+    assert!(session.client().wait(TIMEOUT).is_some_and(|status| status.success()));
     // The last of it may still be on its way to us.
-    let mut said = session.client().stderr();
-    wait_until(PATIENCE, || {
-        let before = std::mem::replace(&mut said, session.client().stderr());
-        before == said
+    let mut stderr = session.client().stderr();
+    wait_until(TIMEOUT, || {
+        let before = std::mem::replace(&mut stderr, session.client().stderr());
+        before == stderr
     });
-    said
+    stderr
 }
 
 /// Lines of JSON, each an object.
@@ -46,8 +46,8 @@ fn a_run_is_one_line() {
         "await mcp__fixture__add(a=1, b=2)\nawait mcp__fixture__fail(message='no')",
         "not Python",
     ];
-    let said = said(&home(), &["--log", "info", "--log-format", "json"], &programs);
-    let mut runs = objects(&said);
+    let stderr = stderr_of(&home(), &["--log", "info", "--log-format", "json"], &programs);
+    let mut runs = objects(&stderr);
     runs.retain(|line| line["message"] == "a program ended");
     let shown: Vec<Value> = runs
         .into_iter()
@@ -75,7 +75,7 @@ fn a_run_is_one_line() {
 #[test]
 fn a_run_that_nobody_wants_any_more_has_its_line_too() {
     let home = home();
-    let mut session = Session::open(home.configured(&["serve", "--log", "info"]));
+    let mut session = Session::open(home.onecall_with_config(&["serve", "--log", "info"]));
     let arguments = json!({ "code": "print(1)\nawait mcp__fixture__hang()" });
     let call = session.start_call_with_progress("execute_program", arguments, "t");
     // The first call is under way.
@@ -88,38 +88,41 @@ fn a_run_that_nobody_wants_any_more_has_its_line_too() {
                 && line.contains("calls=1")
         })
     };
-    assert!(wait_until(PATIENCE, || cancelled(&mut session)), "{}", session.client().stderr());
+    assert!(wait_until(TIMEOUT, || cancelled(&mut session)), "{}", session.client().stderr());
 }
 
 #[test]
 fn by_default_nothing_is_said_to_one_client_and_a_line_where_there_are_many() {
-    assert_eq!(said(&home(), &[], &["print(1)"]), "");
-    let face = Face::new();
-    face.client().run(1, "print(1)");
-    let ended = || face.stderr().lines().filter(|it| it.contains("a program ended")).count();
-    assert!(wait_until(PATIENCE, || ended() == 1), "{}", face.stderr());
-    assert_eq!(face.stderr().lines().count(), 2, "{}", face.stderr());
-    assert!(!face.stderr().contains('\u{1b}'), "{}", face.stderr());
+    assert_eq!(stderr_of(&home(), &[], &["print(1)"]), "");
+    let http_gateway = HttpGateway::new();
+    http_gateway.client().run(1, "print(1)");
+    let ended =
+        || http_gateway.stderr().lines().filter(|it| it.contains("a program ended")).count();
+    assert!(wait_until(TIMEOUT, || ended() == 1), "{}", http_gateway.stderr());
+    assert_eq!(http_gateway.stderr().lines().count(), 2, "{}", http_gateway.stderr());
+    assert!(!http_gateway.stderr().contains('\u{1b}'), "{}", http_gateway.stderr());
 }
 
 #[test]
 fn a_program_on_the_terminal_is_not_logged_unless_that_is_wanted() {
     let home = home();
-    let Ended { stderr, .. } = home.run("print(1)");
+    let CommandResult { stderr, .. } = home.run("print(1)");
     assert!(stderr.starts_with("onecall: done in "), "{stderr}");
     let program = home.text_path("program.py");
-    let Ended { stderr, .. } = finish(home.configured(&["run", &program, "--log", "info"]));
+    let CommandResult { stderr, .. } =
+        finish(home.onecall_with_config(&["run", &program, "--log", "info"]));
     assert!(stderr.contains(" INFO a program ended run="), "{stderr}");
 }
 
 #[test]
 fn with_json_every_line_is_an_object() {
     let home = home();
-    let mut command = home.configured(&["serve", "--http", "127.0.0.1:0", "--log-format", "json"]);
+    let mut command =
+        home.onecall_with_config(&["serve", "--http", "127.0.0.1:0", "--log-format", "json"]);
     let stderr = || std::fs::read_to_string(home.path("stderr")).unwrap_or_default();
     command.stderr(std::fs::File::create(home.path("stderr")).expect("a file"));
     let mut gateway = command.spawn().expect("it starts");
-    let listens = wait_until(PATIENCE, || stderr().ends_with('\n'));
+    let listens = wait_until(TIMEOUT, || stderr().ends_with('\n'));
     gateway.kill().expect("it is ours");
     gateway.wait().expect("it is ours");
     assert!(listens);
@@ -138,7 +141,8 @@ fn with_json_every_line_is_an_object() {
 #[test]
 fn colours_are_for_terminals() {
     let home = home();
-    let mut command = home.configured(&["run", "--log", "debug", &home.text_path("program.py")]);
+    let mut command =
+        home.onecall_with_config(&["run", "--log", "debug", &home.text_path("program.py")]);
     home.write("program.py", "print(1)");
     command.env_remove("NO_COLOR");
     let ended = finish(command);
@@ -177,9 +181,9 @@ fn however_much_is_logged_no_secret_is() {
     );
     for format in ["human", "json"] {
         let arguments = ["--log", "trace", "--log-format", format];
-        let said = said(&home, &arguments, &[&program]);
-        assert!(said.contains("a program ended") && said.contains("error"), "{said}");
-        assert!(!said.to_lowercase().contains("sesame"), "{said}");
+        let stderr = stderr_of(&home, &arguments, &[&program]);
+        assert!(stderr.contains("a program ended") && stderr.contains("error"), "{stderr}");
+        assert!(!stderr.to_lowercase().contains("sesame"), "{stderr}");
     }
 }
 

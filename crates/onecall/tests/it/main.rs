@@ -1,8 +1,11 @@
-//! onecall through its front doors: the real binary, asked as agents, clients and people ask it.
+//! Tests of the real binary through its interfaces: MCP clients, HTTP and the command line.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod add;
+mod approvals;
+mod approvals_command;
+mod argument_check;
 mod argument_forms;
 mod attacks;
 mod cache;
@@ -24,18 +27,17 @@ mod definition_tokens;
 mod display;
 mod docs;
 mod doctor;
+mod durable;
 mod empty_root;
 mod engines;
 mod exec;
 mod exposed_tools;
 mod first_path;
 mod first_start;
-mod fitting;
 mod generate;
 mod global_options;
 mod hints;
 mod hostile_servers;
-mod http_face;
 mod imports;
 mod init;
 mod inspection;
@@ -90,6 +92,7 @@ mod sandbox;
 mod scratch;
 mod search_tools;
 mod secrets;
+mod serve_http;
 mod servers;
 mod sessions;
 mod side_by_side;

@@ -8,8 +8,8 @@ use testkit::remote::HttpFixture;
 
 use crate::support::{Gateway, printed};
 
-/// Longer than the slowest machine takes.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Longer than the test takes on the slowest machine.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 const CODE: &str = "
     import asyncio
@@ -36,7 +36,7 @@ fn ten_thousand_calls_with_64_at_a_time_are_all_answered_right() {
                 "timeout_seconds": 600, "max_tool_calls": 10_000, "max_parallel_calls": 64,
             },
         }));
-        gateway.session.client().set_timeout(PATIENCE);
+        gateway.session.client().set_timeout(TIMEOUT);
         assert_eq!(printed(&gateway.execute(CODE)), "5000\n", "{face}");
     }
 }

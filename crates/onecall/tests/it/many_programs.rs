@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 use testkit::mcp::{CallId, Session, ToolAnswer};
 use testkit::process::{descendants, wait_until};
 
-use crate::support::{Gateway, Home, PATIENCE, Received, failed, fixture, printed};
+use crate::support::{Gateway, Home, ReceivedMessages, TIMEOUT, failed, fixture, printed};
 
 const HANGS: &str = "await mcp__fixture__hang()";
 
 /// A gateway that logs which programs wait, and what its one server receives.
-fn gateway(mut config: Value) -> (Gateway, Received) {
+fn gateway(mut config: Value) -> (Gateway, ReceivedMessages) {
     let home = Home::new();
     config["servers"] = json!([fixture("fixture", &["--log", &home.text_path("received")])]);
     home.write("config.json", config.to_string());
-    let received = Received::at(home.path("received"));
-    let session = Session::open(home.configured(&["serve", "--log", "info"]));
+    let received = ReceivedMessages::in_file(home.path("received"));
+    let session = Session::open(home.onecall_with_config(&["serve", "--log", "info"]));
     (Gateway { session, home }, received)
 }
 
 /// A gateway on which two programs run, on two engines.
-fn full(execution: &Value) -> (Gateway, Received, [CallId; 2]) {
+fn full(execution: &Value) -> (Gateway, ReceivedMessages, [CallId; 2]) {
     let (mut gateway, received) = gateway(json!({ "execution": execution }));
     let python = gateway.start(HANGS);
     let typescript = gateway.session.start_call(
@@ -27,7 +27,7 @@ fn full(execution: &Value) -> (Gateway, Received, [CallId; 2]) {
         json!({ "code": "await mcp__fixture__hang({})", "language": "typescript" }),
     );
     let begun = || received.calls("hang") == 2;
-    assert!(wait_until(PATIENCE, begun), "both programs run");
+    assert!(wait_until(TIMEOUT, begun), "both programs run");
     (gateway, received, [python, typescript])
 }
 
@@ -51,8 +51,8 @@ fn programs_that_do_not_fit_wait_for_others() {
         gateway.wait_for_log(&["INFO", "a program waits: 2 run, 2 wait"]);
         assert_eq!(gateway.callable_tools().len(), 35, "what is no program does not wait");
         assert_eq!(received.calls("add"), 0);
-        let told = gateway.session.progress("third");
-        assert_eq!(told[0]["message"], "the program waits until others end", "{told:?}");
+        let reports = gateway.session.progress("third");
+        assert_eq!(reports[0]["message"], "the program waits until others end", "{reports:?}");
         gateway.session.cancel(typescript);
         assert_eq!(printed(&gateway.session.finish_call(third)), "3\n");
         assert_eq!(gateway.session.finish_call(plan).text, "7");
@@ -78,7 +78,7 @@ fn a_program_that_waits_can_be_cancelled() {
 fn a_program_waits_no_longer_than_it_may_run() {
     let (mut gateway, received) = gateway(json!({
         "execution": { "max_programs": 1 },
-        "expose": ["programmatic_tool_calling"],
+        "optional_tools": ["programmatic_tool_calling"],
     }));
     let hangs = gateway.start(HANGS);
     received.wait_for_call("hang");

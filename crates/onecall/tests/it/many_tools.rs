@@ -40,11 +40,11 @@ fn a_list_that_is_cut_says_so_everywhere() {
     let mut gateway = Gateway::with_config(&config);
     let found = gateway.session.call_tool("search_tools", json!({ "query": "archive" }));
     assert!(found.text.ends_with(&format!("\n[Server large: {cut}]")), "{}", found.text);
-    gateway.wait_for_log(&["WARN", "the list of tools was cut", cut]);
+    gateway.wait_for_log(&["WARN", "cuts the server's list of tools", cut]);
     let home = Home::with_config(&config);
-    let checked = finish(home.configured(&["check"]));
+    let checked = finish(home.onecall_with_config(&["check"]));
     assert!(checked.stdout.contains(cut), "{checked:?}");
-    let doctor = finish(home.configured(&["doctor", "--json"]));
+    let doctor = finish(home.onecall_with_config(&["doctor", "--json"]));
     let report: Value = serde_json::from_str(&doctor.stdout).unwrap();
     let report = report.to_string();
     assert!(report.contains(cut) && report.contains("\"tools_cut_at\":120"), "{report}");

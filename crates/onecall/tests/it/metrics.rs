@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use testkit::process::wait_until;
 
-use crate::support::PATIENCE;
-use crate::support::exchange::{Answer, Request};
-use crate::support::face::Face;
+use crate::support::TIMEOUT;
+use crate::support::http_gateway::HttpGateway;
+use crate::support::raw_http::{HttpResponse, Request};
 
 /// Samples by name and labels, as they are written.
 type Samples = BTreeMap<String, f64>;
 
-fn metrics(face: &Face) -> Answer {
-    Request::new("GET", "/metrics").send(face.address)
+fn metrics(gateway: &HttpGateway) -> HttpResponse {
+    Request::new("GET", "/metrics").send(gateway.address)
 }
 
-fn samples(face: &Face) -> Samples {
-    let answer = metrics(face);
+fn samples(gateway: &HttpGateway) -> Samples {
+    let answer = metrics(gateway);
     assert_eq!(answer.status, 200);
     let kind = answer.header("content-type").map(str::to_owned);
     assert_eq!(kind.as_deref(), Some("text/plain; version=0.0.4; charset=utf-8"));
@@ -98,15 +98,15 @@ fn check_histograms(samples: &Samples) {
 
 #[test]
 fn runs_and_calls_are_counted() {
-    let face = Face::new();
-    let client = face.client();
+    let gateway = HttpGateway::new();
+    let client = gateway.client();
     assert_eq!(client.run(1, "print(await mcp__fixture__add(1, 2))"), ok("3\n"));
     client.run(2, "await mcp__fixture__add(1, 2)\nawait mcp__fixture__fail(message='no')");
     client.run(3, "values = ['one', []]\nawait mcp__fixture__add(*values)");
     client.run(4, "await mcp__fixture__add('one', [])");
     client.run(5, "import time\nprint(1)");
 
-    let samples = samples(&face);
+    let samples = samples(&gateway);
     let of = |key: &str| samples.get(key).copied().unwrap_or_default();
     assert_eq!(of(r#"onecall_runs_total{engine="python",outcome="success"}"#), 2.0);
     assert_eq!(of(r#"onecall_runs_total{engine="python",outcome="error"}"#), 2.0);
@@ -128,19 +128,19 @@ fn runs_and_calls_are_counted() {
 
 #[test]
 fn what_runs_and_what_is_called_off_is_counted_too() {
-    let (face, received) = Face::start(&[], |_| {});
-    let client = face.client();
+    let (gateway, received) = HttpGateway::start(&[], |_| {});
+    let client = gateway.client();
     let program = client.start(1, "await mcp__fixture__hang()", "t");
     received.wait_for_call("hang");
-    assert_eq!(samples(&face)["onecall_programs_running"], 1.0);
+    assert_eq!(samples(&gateway)["onecall_programs_running"], 1.0);
     let params = serde_json::json!({ "requestId": 1, "reason": "enough" });
     client.notify(&serde_json::json!({
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params,
     }));
     let cancelled = r#"onecall_runs_total{engine="auto",outcome="cancelled"}"#;
-    let is_counted = || samples(&face).contains_key(cancelled);
-    assert!(wait_until(PATIENCE, is_counted), "{:?}", samples(&face));
-    let samples = samples(&face);
+    let is_counted = || samples(&gateway).contains_key(cancelled);
+    assert!(wait_until(TIMEOUT, is_counted), "{:?}", samples(&gateway));
+    let samples = samples(&gateway);
     assert_eq!(samples["onecall_programs_running"], 0.0);
     let call = r#"onecall_tool_calls_total{server="fixture",outcome="cancelled"}"#;
     assert_eq!(samples[call], 1.0);
@@ -152,26 +152,26 @@ fn programs_that_wait_and_the_memory_of_those_that_run_are_shown() {
     let mebibytes = |number: f64| number * 1024.0 * 1024.0;
     let execution =
         serde_json::json!({ "max_programs": 1, "memory_mb": 64, "max_total_memory_mb": 100 });
-    let face = Face::with_settings(&serde_json::json!({ "execution": execution }));
-    let client = face.client();
+    let gateway = HttpGateway::with_settings(&serde_json::json!({ "execution": execution }));
+    let client = gateway.client();
     let names = ["programs_waiting", "memory_reserved_bytes", "memory_limit_bytes"];
-    let shown = || names.map(|name| samples(&face)[&format!("onecall_{name}")]);
+    let shown = || names.map(|name| samples(&gateway)[&format!("onecall_{name}")]);
     assert_eq!(shown(), [0.0, 0.0, mebibytes(100.0)]);
     let _runs = client.start(1, "await mcp__fixture__hang()", "t");
-    assert!(wait_until(PATIENCE, || shown() == [0.0, mebibytes(64.0), mebibytes(100.0)]));
+    assert!(wait_until(TIMEOUT, || shown() == [0.0, mebibytes(64.0), mebibytes(100.0)]));
     let _waits = client.start(2, "await mcp__fixture__hang()", "u");
-    assert!(wait_until(PATIENCE, || shown() == [1.0, mebibytes(64.0), mebibytes(100.0)]));
+    assert!(wait_until(TIMEOUT, || shown() == [1.0, mebibytes(64.0), mebibytes(100.0)]));
 }
 
 /// Names that programs make up are no labels.
 #[test]
 fn a_program_cannot_make_numbers_of_its_own() {
-    let face = Face::new();
-    let client = face.client();
+    let gateway = HttpGateway::new();
+    let client = gateway.client();
     client.run(1, "await mcp__fixture__nonsense()");
     client.run(2, "await mcp__nowhere__tool()");
     client.run(3, "await tools['mcp__made_up__x']()");
-    let page = metrics(&face).text();
+    let page = metrics(&gateway).text();
     parse(&page);
     assert!(!page.contains("made_up") && !page.contains("nonsense"), "{page}");
     assert!(!page.contains("nowhere"), "{page}");
@@ -179,18 +179,18 @@ fn a_program_cannot_make_numbers_of_its_own() {
 
 #[test]
 fn the_numbers_are_behind_the_same_door() {
-    let face = Face::with(&["--token", "open-sesame-1234"]);
-    assert_eq!(metrics(&face).status, 401);
+    let gateway = HttpGateway::with(&["--token", "open-sesame-1234"]);
+    assert_eq!(metrics(&gateway).status, 401);
     let asked = |method: &'static str| {
         Request::new(method, "/metrics").header("Authorization", "Bearer open-sesame-1234")
     };
-    assert_eq!(asked("GET").send(face.address).status, 200);
-    assert_eq!(asked("HEAD").send(face.address).status, 200);
-    assert_eq!(asked("POST").send(face.address).status, 405);
+    assert_eq!(asked("GET").send(gateway.address).status, 200);
+    assert_eq!(asked("HEAD").send(gateway.address).status, 200);
+    assert_eq!(asked("POST").send(gateway.address).status, 405);
     let stranger = asked("GET").header("Host", "evil.example");
-    assert_eq!(stranger.send_as_it_is(face.address).status, 403);
+    assert_eq!(stranger.send_unchanged(gateway.address).status, 403);
     let page = asked("GET").header("Origin", "https://evil.example");
-    assert_eq!(page.send(face.address).status, 403);
+    assert_eq!(page.send(gateway.address).status, 403);
 }
 
 fn ok(output: &str) -> String {

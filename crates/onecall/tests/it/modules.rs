@@ -90,13 +90,13 @@ fn every_way_to_import_is_seen_before_a_program_runs() {
         assert_eq!(printed(&answer), "CPython\n", "{code}");
     }
     let embedded = [
-        // The same words, which mean something else here.
+        // Names of missing modules that mean something else here.
         "class os:\n    sched_getaffinity = 1\nos.sched_getaffinity",
         "import locale\n'{}'.format(locale.str(1.5))",
         "print('sqlite3', end='')\nload = str\nload('sqlite3')",
-        // A package has a module as soon as anybody imports it.
+        // A module is an attribute of its package after any import of it.
         "from email import message\nfrom xml import etree, dom, sax",
-        // Nobody has it, and the program goes on without.
+        // No engine has this module, and the program continues without it.
         "import os\ntry:\n    import nobody_has_this.part\nexcept ImportError:\n    pass",
     ];
     for code in embedded {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Ended, Home, dedent, finish, fixture, has_system_python};
+use crate::support::{CommandResult, Home, dedent, finish, fixture, has_system_python};
 
 /// The tools of `a` and `a__b` could have the same names: `mcp__a__b__x` is the tool `b__x` of the
 /// first or `x` of the second.
@@ -28,13 +28,13 @@ fn started(home: &Home) -> Vec<&'static str> {
 fn prints(home: &Home, file: &str, code: &str, options: &[&str]) -> String {
     home.write(file, dedent(code));
     let path = home.text_path(file);
-    let ended = finish(home.configured(&[&["run", &path], options].concat()));
+    let ended = finish(home.onecall_with_config(&[&["run", &path], options].concat()));
     assert_eq!(ended.code, Some(0), "{code}: {ended:?}");
     ended.stdout
 }
 
-fn succeeds(home: &Home, arguments: &[&str]) -> Ended {
-    let ended = finish(home.configured(arguments));
+fn succeeds(home: &Home, arguments: &[&str]) -> CommandResult {
+    let ended = finish(home.onecall_with_config(arguments));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended
 }
@@ -117,7 +117,7 @@ fn a_name_that_does_not_exist_is_compared_with_the_tools_of_all() {
     assert!(ended.stderr.contains("mcp__so_called__add"), "{ended:?}");
     assert_eq!(started(&home), SERVERS);
     // By now, their tools are known.
-    let ended = finish(home.configured(&["call", "mcp__so_caled__add", "a=1", "b=2"]));
+    let ended = finish(home.onecall_with_config(&["call", "mcp__so_caled__add", "a=1", "b=2"]));
     assert!(ended.stderr.contains("mcp__so_called__add"), "{ended:?}");
     assert_eq!(started(&home), NONE);
 }
@@ -166,7 +166,7 @@ fn a_call_and_a_look_at_a_tool_start_its_server() {
 #[test]
 fn the_own_name_of_a_tool_is_enough_if_only_one_server_has_it() {
     let home = five_servers();
-    let ambiguous = finish(home.configured(&["call", "add", "a=1", "b=2"]));
+    let ambiguous = finish(home.onecall_with_config(&["call", "add", "a=1", "b=2"]));
     assert_eq!(ambiguous.code, Some(1), "{ambiguous:?}");
     assert!(ambiguous.stderr.contains("mcp__a_b__add"), "{ambiguous:?}");
     assert_eq!(started(&home), SERVERS);
@@ -184,7 +184,7 @@ fn the_tools_of_one_server_start_that_one() {
     assert_eq!(listed.stdout.lines().count(), 35, "{}", listed.stdout);
     assert!(listed.stdout.lines().all(|row| row.starts_with("mcp__so_called__")));
     assert_eq!(started(&home), ["so-called"]);
-    let unknown = finish(home.configured(&["tools", "--server", "so-caled"]));
+    let unknown = finish(home.onecall_with_config(&["tools", "--server", "so-caled"]));
     assert!(unknown.stderr.contains("Did you mean 'so-called'?"), "{unknown:?}");
     assert_eq!(started(&home), NONE);
 }
@@ -202,7 +202,7 @@ fn a_plan_starts_the_servers_of_its_tools() {
     succeeds(&home, &["proxy", "--explain", &path]);
     assert_eq!(started(&home), ["so-called", "a_b"]);
     home.write("plan.json", json!({ "target_tool": "add", "tool_args": {} }).to_string());
-    let ambiguous = finish(home.configured(&["proxy", &path]));
+    let ambiguous = finish(home.onecall_with_config(&["proxy", &path]));
     assert!(ambiguous.stderr.contains("several tools are named 'add'"), "{ambiguous:?}");
     assert_eq!(started(&home), SERVERS);
 }

@@ -88,19 +88,21 @@ fn where_json_goes_out_they_are_null() {
 
     let home = Home::with_config(&config);
     for tool in ["mcp__v__text", "mcp__v__structured"] {
-        let ended = finish(home.configured(&["call", tool]));
+        let ended = finish(home.onecall_with_config(&["call", tool]));
         assert_eq!(serde_json::from_str::<Value>(&ended.stdout).unwrap(), nulls, "{ended:?}");
     }
     let program =
         home.write("program.py", "await mcp__v__text()\nprint(await mcp__v__wrapped())\n");
-    let ended = finish(home.configured(&["run", "--json", &program.display().to_string()]));
+    let ended =
+        finish(home.onecall_with_config(&["run", "--json", &program.display().to_string()]));
     let transcript: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let results = transcript["tool_results"].as_array().unwrap();
     let observed: Vec<&Value> = results.iter().map(|it| &it["observation"]).collect();
     assert_eq!(observed, [&nulls, &json!([null, 0.5])], "{transcript}");
     // A record has them as they were, so a replay gets the same numbers.
-    let runs = finish(home.configured(&["runs", "--json"]));
+    let runs = finish(home.onecall_with_config(&["runs", "--json"]));
     let runs: Value = serde_json::from_str(&runs.stdout).expect("JSON");
-    let replayed = finish(home.configured(&["runs", "replay", runs[0]["id"].as_str().unwrap()]));
+    let replayed =
+        finish(home.onecall_with_config(&["runs", "replay", runs[0]["id"].as_str().unwrap()]));
     assert!(replayed.stdout.contains("[nan, 0.5]"), "{replayed:?}");
 }

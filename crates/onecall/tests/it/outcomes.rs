@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Gateway, Home, failed, finish, fixture};
+use crate::support::{CommandResult, Gateway, Home, failed, finish, fixture};
 
 fn home() -> Home {
     Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }))
 }
 
-fn run(home: &Home, code: &str, options: &[&str]) -> (Value, Ended) {
+fn run(home: &Home, code: &str, options: &[&str]) -> (Value, CommandResult) {
     let path = home.write("program.py", code).display().to_string();
     let mut arguments = vec!["run", "--json"];
     arguments.extend(options);
     arguments.push(&path);
-    let ended = finish(home.configured(&arguments));
+    let ended = finish(home.onecall_with_config(&arguments));
     (serde_json::from_str(&ended.stdout).unwrap_or(Value::Null), ended)
 }
 
@@ -131,7 +131,7 @@ fn only_plain_data_is_a_value() {
 fn an_agent_gets_the_same_where_that_is_configured() {
     let config = json!({
         "servers": [fixture("fixture", &[])],
-        "expose": ["programmatic_tool_calling"],
+        "optional_tools": ["programmatic_tool_calling"],
     });
     let mut gateway = Gateway::with_config(&config);
     let code = "print('a')\nawait mcp__fixture__add(1, 2)";
@@ -169,10 +169,10 @@ fn a_program_can_be_kept_in_the_workspace() {
     std::os::unix::fs::symlink(home.path("outside"), folder.join("link.py")).unwrap();
     let config = json!({
         "workspace": { "path": folder, "mode": "read-write" },
-        "expose": ["programmatic_tool_calling"],
+        "optional_tools": ["programmatic_tool_calling"],
     });
     home.write("config.json", config.to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let mut save = |name: &str| {
         let arguments = json!({ "code": "1 + 1", "filename": name });
         gateway.session.call_tool("programmatic_tool_calling", arguments)
@@ -194,22 +194,22 @@ fn a_program_can_be_kept_in_the_workspace() {
 }
 
 /// A gateway that keeps programs, in a workspace with room for so many bytes.
-fn keeping(max_bytes: u64) -> Gateway {
+fn gateway_with_workspace(max_bytes: u64) -> Gateway {
     let workspace = json!({ "path": "files", "mode": "read-write", "max_bytes": max_bytes });
-    let config = json!({ "workspace": workspace, "expose": ["programmatic_tool_calling"] });
+    let config = json!({ "workspace": workspace, "optional_tools": ["programmatic_tool_calling"] });
     let home = Home::with_config(&config);
     std::fs::create_dir(home.path("files")).unwrap();
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
-fn kept(gateway: &Gateway) -> usize {
+fn stored_program_count(gateway: &Gateway) -> usize {
     std::fs::read_dir(gateway.home.path("files")).unwrap().count()
 }
 
 #[test]
 fn programs_that_are_kept_count_against_the_quota() {
     // A file takes a block of 4,096 bytes at least.
-    let mut gateway = keeping(3 * 4096);
+    let mut gateway = gateway_with_workspace(3 * 4096);
     let mut save = |name: &str, code: &str| {
         let arguments = json!({ "code": code, "filename": name });
         gateway.session.call_tool("programmatic_tool_calling", arguments)
@@ -227,7 +227,7 @@ fn programs_that_are_kept_count_against_the_quota() {
         assert!(!save(name, "1").is_error);
     }
     assert_eq!(failed(&save("d.py", "1")), refused("d.py", 0, 1, 4096));
-    assert_eq!(kept(&gateway), 3);
+    assert_eq!(stored_program_count(&gateway), 3);
     std::fs::remove_file(gateway.home.path("files/a.py")).unwrap();
     let arguments = json!({ "code": "1", "filename": "d.py" });
     assert!(!gateway.session.call_tool("programmatic_tool_calling", arguments).is_error);
@@ -235,7 +235,7 @@ fn programs_that_are_kept_count_against_the_quota() {
 
 #[test]
 fn programs_that_are_kept_at_once_do_not_exceed_the_quota_together() {
-    let mut gateway = keeping(5 * 4096);
+    let mut gateway = gateway_with_workspace(5 * 4096);
     let calls: Vec<_> = (0..20)
         .map(|number| {
             let arguments = json!({ "code": "1", "filename": format!("{number}.py") });
@@ -244,5 +244,5 @@ fn programs_that_are_kept_at_once_do_not_exceed_the_quota_together() {
         .collect();
     let answers: Vec<_> = calls.into_iter().map(|call| gateway.session.finish_call(call)).collect();
     assert_eq!(answers.iter().filter(|answer| !answer.is_error).count(), 5);
-    assert_eq!(kept(&gateway), 5);
+    assert_eq!(stored_program_count(&gateway), 5);
 }

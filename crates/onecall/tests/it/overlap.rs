@@ -42,11 +42,11 @@ fn a_workspace_beside_the_configuration_is_refused_with_a_way_out() {
     for workspace in [json!({ "path": "." }), writable(".")] {
         assert_eq!(refusal(&home, &json!({ "workspace": workspace })), expected);
         for command in [&["check"][..], &["serve"], &["exec"], &["repl"], &["tools"]] {
-            let ended = finish(home.configured(command));
+            let ended = finish(home.onecall_with_config(command));
             let said = ended.stderr.replace(home.text_path("").trim_end_matches('/'), "~");
             assert_eq!((ended.code, said.as_str()), (Some(2), expected), "{command:?}");
         }
-        let ended = finish(home.configured(&["doctor"]));
+        let ended = finish(home.onecall_with_config(&["doctor"]));
         let said = ended.stdout.replace(home.text_path("").trim_end_matches('/'), "~");
         assert_eq!(ended.code, Some(1));
         assert!(said.contains("✗ folder  the workspace '~' holds '~/config.json'"), "{said}");
@@ -141,7 +141,7 @@ fn nothing_that_is_started_or_believed_lies_in_a_writable_workspace() {
         if !expected.contains("store") {
             accepted(&home, &config);
         }
-        // The folder of a local tool is looked at in the same way.
+        // The folder of a local tool is checked like a workspace.
         config["local_tools"]["w"] = json!({ "builtin": "write_file", "root": "data" });
         config.as_object_mut().unwrap().remove("workspace");
         let said = refusal(&home, &config);
@@ -213,7 +213,7 @@ fn a_folder_of_path_is_not_for_programs_to_write_to() {
     fs::create_dir_all(home.path("data/bin")).unwrap();
     home.write("config.json", json!({ "workspace": writable("data") }).to_string());
     home.write("program.py", "print(1)");
-    let mut command = home.configured(&["run", &home.text_path("program.py")]);
+    let mut command = home.onecall_with_config(&["run", &home.text_path("program.py")]);
     let path = std::env::var("PATH").unwrap();
     command.env("PATH", format!("{path}:{}", home.text_path("data/bin")));
     let ended = finish(command);
@@ -226,7 +226,7 @@ fn what_programs_see_of_tools_is_not_for_programs_to_write() {
     let home = Home::with_config(&json!({ "workspace": writable("data") }));
     fs::create_dir_all(home.path("data/runtime")).unwrap();
     home.write("program.py", "print(1)");
-    let mut command = home.configured(&["run", &home.text_path("program.py")]);
+    let mut command = home.onecall_with_config(&["run", &home.text_path("program.py")]);
     command.env("XDG_RUNTIME_DIR", home.path("data/runtime"));
     let ended = finish(command);
     assert_eq!(ended.code, Some(2));
@@ -239,7 +239,7 @@ fn a_configuration_that_brings_an_overlap_is_not_taken_over() {
     let home = Home::with_config(&json!({ "workspace": writable("data") }));
     fs::create_dir_all(home.path("data")).unwrap();
     fs::create_dir_all(home.path("other")).unwrap();
-    let session = Session::open(home.configured(&["serve", "--log", "info"]));
+    let session = Session::open(home.onecall_with_config(&["serve", "--log", "info"]));
     let mut gateway = Gateway { session, home };
     // What a program has written is not started, even if the workspace is said to be another
     // one: that one is used until the next start.
@@ -271,7 +271,7 @@ fn a_configuration_that_brings_an_overlap_is_not_taken_over() {
 fn the_workspace_of_an_embedding_host_is_looked_at() {
     let home = Home::with_config(&json!({}));
     for folder in [home.text_path(""), home.text_path("home"), ".".to_owned()] {
-        let ended = finish(home.configured(&["exec", "--workspace", &folder]));
+        let ended = finish(home.onecall_with_config(&["exec", "--workspace", &folder]));
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{folder}");
         assert!(ended.stderr.starts_with("error: the workspace '"), "{}", ended.stderr);
         assert!(ended.stderr.contains("\n  help: use another folder"), "{}", ended.stderr);

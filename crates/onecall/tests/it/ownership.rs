@@ -50,7 +50,8 @@ fn is_refused(home: &Home, reason: &str) {
     assert!(said.contains(&expected), "{said}");
     assert_eq!(fs::read_dir(home.path("kept")).unwrap().count(), before);
     if home.path("kept/runs.db").exists() {
-        let doctor = finish(home.configured(&["doctor"])).stdout.replace(&home.text_path(""), "~/");
+        let doctor =
+            finish(home.onecall_with_config(&["doctor"])).stdout.replace(&home.text_path(""), "~/");
         assert!(doctor.contains(reason.split(';').next().unwrap()), "{doctor}");
     }
 }
@@ -116,7 +117,7 @@ fn a_store_that_others_can_change_is_not_used() {
     // With both mended, it is used.
     fs::set_permissions(home.path("kept"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(home.run("print(1)").code, Some(0));
-    assert!(finish(home.configured(&["runs"])).stdout.ends_with("ok\n"));
+    assert!(finish(home.onecall_with_config(&["runs"])).stdout.ends_with("ok\n"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use serde_json::json;
 use testkit::process::wait_until;
 
-use crate::support::{Ended, Gateway, Home, PATIENCE, finish, fixture};
+use crate::support::{CommandResult, Gateway, Home, TIMEOUT, finish, fixture};
 
 const ADD: (&str, &str) = ("add", "Adds two numbers.");
 const ECHO: (&str, &str) = ("echo", "Says it again.");
@@ -44,14 +44,14 @@ fn pin_files(home: &Home) -> Vec<PathBuf> {
 }
 
 /// `onecall pin` with this answer to its question.
-fn pin(home: &Home, arguments: &[&str], answer: &str) -> Ended {
-    let mut command = home.configured(&[&["pin"], arguments].concat());
+fn pin(home: &Home, arguments: &[&str], answer: &str) -> CommandResult {
+    let mut command = home.onecall_with_config(&[&["pin"], arguments].concat());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // One that asks nothing may have ended already.
     _ = child.stdin.take().unwrap().write_all(answer.as_bytes());
     let output = child.wait_with_output().unwrap();
-    Ended {
+    CommandResult {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -67,13 +67,13 @@ fn a_tool_that_changed_between_two_runs_is_quarantined_until_it_is_accepted() {
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
     assert!(ended.stderr.contains(&format!("ToolError: {CHANGED}\n")), "{}", ended.stderr);
 
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!(ended.code, Some(1));
     assert_eq!(ended.stdout.lines().last(), Some(CHANGED));
     assert!(ended.stderr.contains("WARN"), "{}", ended.stderr);
-    let ended = finish(home.configured(&["tools"]));
+    let ended = finish(home.onecall_with_config(&["tools"]));
     assert!(ended.stderr.lines().any(|line| line == CHANGED), "{}", ended.stderr);
-    let ended = finish(home.configured(&["tools", "show", "mcp__shop__add"]));
+    let ended = finish(home.onecall_with_config(&["tools", "show", "mcp__shop__add"]));
     assert_eq!(ended.code, Some(1));
     assert!(
         ended.stderr.contains("the tool 'mcp__shop__add' is quarantined: its description changed"),
@@ -82,7 +82,7 @@ fn a_tool_that_changed_between_two_runs_is_quarantined_until_it_is_accepted() {
 
     assert_eq!(pin(&home, &["shop", "--yes"], "").code, Some(0));
     assert_eq!(home.run(CALL).stdout, "3\n");
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
 }
 
@@ -134,12 +134,12 @@ fn what_changed_is_shown_and_accepted_by_who_says_so() {
 
 #[test]
 fn a_tool_that_changes_while_it_is_served_is_quarantined_at_once() {
-    let mut gateway = Gateway::at(home());
+    let mut gateway = Gateway::in_home(home());
     assert_eq!(gateway.prints(CALL), "3\n");
     gateway.home.write_tools("tools", &[EVIL, ECHO]);
     gateway.wait_for_log(&["WARN", CHANGED, "server=shop"]);
     gateway.wait_for_log(&["WARN", NEW, "server=shop"]);
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.callable_tools(), [""; 0]);
     let failure = gateway.fails(CALL);
     assert!(failure.ends_with(&format!("ToolError: {CHANGED}")), "{failure}");
@@ -157,7 +157,7 @@ fn a_tool_that_changes_while_it_is_served_is_quarantined_at_once() {
 
     // What is accepted elsewhere holds here too.
     assert_eq!(pin(&gateway.home, &["shop", "--yes"], "").code, Some(0));
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.prints(CALL), "3\n");
     assert_eq!(gateway.prints("print(await mcp__shop__echo(value=1))"), "1\n");
 }
@@ -166,18 +166,18 @@ fn a_tool_that_changes_while_it_is_served_is_quarantined_at_once() {
 fn a_tool_that_goes_is_gone_and_is_known_when_it_comes_back() {
     let home = home();
     home.write_tools("tools", &[ADD, ECHO]);
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let both = ["mcp__shop__add", "mcp__shop__echo"];
     assert_eq!(gateway.callable_tools(), both);
     gateway.home.write_tools("tools", &[ECHO]);
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.callable_tools(), both[1..]);
     assert!(gateway.fails(CALL).contains("NameError"));
     gateway.home.write_tools("tools", &[ADD, ECHO]);
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.callable_tools(), both);
     gateway.home.write_tools("tools", &[EVIL, ECHO]);
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.callable_tools(), both[1..]);
 }
 
@@ -259,10 +259,10 @@ fn what_cannot_be_pinned_is_named() {
 fn a_server_that_has_no_tools_at_first_is_pinned_when_it_has_some() {
     let home = home();
     home.write_tools("tools", &[]);
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     assert_eq!(gateway.callable_tools(), [""; 0]);
     gateway.home.write_tools("tools", &[ADD]);
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.prints(CALL), "3\n");
-    assert!(wait_until(PATIENCE, || pin_files(&gateway.home).len() == 1));
+    assert!(wait_until(TIMEOUT, || pin_files(&gateway.home).len() == 1));
 }

@@ -1,5 +1,5 @@
-//! What a plan can reach, and read, through the servers that it brings along: what the
-//! configuration lists, and nothing that is not MCP.
+//! Which hosts a plan can reach through the servers that it defines: only those that the
+//! configuration lists, and no service that does not speak MCP.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -11,23 +11,23 @@ use std::thread;
 use serde_json::{Value, json};
 use testkit::remote::HttpFixture;
 
-use crate::support::{Ended, Home, finish};
+use crate::support::{CommandResult, Home, finish};
 
-/// What a service of this machine tells only those who reach it.
+/// The response of a local service, which shows that it was reached.
 const INNER: &str = "inner-words";
 
-/// A service that is no MCP server: it gives the same answer to everything.
-struct Service {
+/// A service that is not an MCP server: it sends one fixed response to every request.
+struct FakeService {
     port: u16,
-    visits: Arc<AtomicUsize>,
+    request_count: Arc<AtomicUsize>,
 }
 
-impl Service {
+impl FakeService {
     fn start(head: &str, body: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let visits = Arc::new(AtomicUsize::new(0));
-        let (count, length) = (Arc::clone(&visits), body.len());
+        let request_count = Arc::new(AtomicUsize::new(0));
+        let (count, length) = (Arc::clone(&request_count), body.len());
         let answer = format!(
             "HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         );
@@ -39,17 +39,16 @@ impl Service {
                 _ = stream.write_all(answer.as_bytes());
             }
         });
-        Self { port, visits }
+        Self { port, request_count }
     }
 
-    fn visits(&self) -> usize {
-        self.visits.load(Ordering::SeqCst)
+    fn request_count(&self) -> usize {
+        self.request_count.load(Ordering::SeqCst)
     }
 }
 
-/// What a plan is carried out by: the gateway, or an interpreter for definitions that define
-/// nothing.
-const WAYS: [Option<&str>; 2] = [None, Some("")];
+/// The definitions of a plan: without any the gateway executes it, with empty ones an interpreter.
+const DEFINITIONS: [Option<&str>; 2] = [None, Some("")];
 
 /// A home whose plans may go to these hosts, with a plan that goes to `server`.
 fn plan(hosts: &[&str], server: Value, definitions: Option<&str>) -> (Home, Command) {
@@ -60,14 +59,14 @@ fn plan(hosts: &[&str], server: Value, definitions: Option<&str>) -> (Home, Comm
         "server_config": { "guest": server }, "definitions": definitions,
     });
     let plan = home.write("plan.json", plan.to_string()).display().to_string();
-    let command = home.configured(&["proxy", &plan, "--log", "off"]);
+    let command = home.onecall_with_config(&["proxy", &plan, "--log", "off"]);
     (home, command)
 }
 
-/// Carries out a plan that goes to a server which `hosts` allow, or not. What carries it out makes
-/// no difference.
-fn carry_out(hosts: &[&str], server: Value) -> Ended {
-    let [ended, by_program] = WAYS.map(|definitions| {
+/// Runs a plan that calls a server which `hosts` may allow. The gateway and an interpreter must
+/// give equal results.
+fn run_plan(hosts: &[&str], server: Value) -> CommandResult {
+    let [ended, by_program] = DEFINITIONS.map(|definitions| {
         let (_home, command) = plan(hosts, server.clone(), definitions);
         finish(command)
     });
@@ -79,7 +78,7 @@ fn carry_out(hosts: &[&str], server: Value) -> Ended {
 }
 
 /// Runs a command with a `/etc/hosts` of its own; `None` if that cannot be had here.
-fn with_hosts(home: &Home, hosts: &str, run: &Command) -> Option<Ended> {
+fn with_hosts(home: &Home, hosts: &str, run: &Command) -> Option<CommandResult> {
     let file = home.write("hosts", hosts);
     let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
     let unshare = |script: &str| {
@@ -96,17 +95,17 @@ fn with_hosts(home: &Home, hosts: &str, run: &Command) -> Option<Ended> {
 
 #[test]
 fn a_port_of_this_machine_is_reached_only_if_it_is_listed() {
-    let (listed, service) = (HttpFixture::start(&[]), Service::start("200 OK", INNER));
+    let (listed, service) = (HttpFixture::start(&[]), FakeService::start("200 OK", INNER));
     let address = listed.address();
     let hosts = [address];
-    let served = carry_out(&hosts, json!({ "url": listed.url("/mcp") }));
+    let served = run_plan(&hosts, json!({ "url": listed.url("/mcp") }));
     assert_eq!((served.code, served.stdout.trim()), (Some(0), "3"), "{served:?}");
     for host in ["127.0.0.1", "localhost", "127.1.2.3", "::1"] {
-        let refused = carry_out(&hosts, json!({ "host": host, "port": service.port }));
+        let refused = run_plan(&hosts, json!({ "host": host, "port": service.port }));
         assert_eq!(refused.code, Some(1), "{refused:?}");
         assert!(refused.stderr.contains("is not in `allowed_hosts` of `proxy`"), "{refused:?}");
     }
-    assert_eq!(service.visits(), 0);
+    assert_eq!(service.request_count(), 0);
 }
 
 #[test]
@@ -121,21 +120,21 @@ fn what_is_not_mcp_is_never_quoted() {
         (format!("500 Oops\r\n{text}"), INNER, "answered 500 Internal Server Error"),
         (format!("403 No\r\n{json}"), &error, "answered 403 Forbidden"),
         (format!("404 No\r\n{json}"), &error, "answered 404 Not Found"),
-        (format!("200 OK\r\n{json}"), &error, "answered something else"),
-        (format!("200 OK\r\n{json}"), INNER, "answered something else"),
+        (format!("200 OK\r\n{json}"), &error, "answered with something that is not MCP"),
+        (format!("200 OK\r\n{json}"), INNER, "answered with something that is not MCP"),
         (format!("302 Found\r\n{elsewhere}"), "", "redirects to another address"),
         ("200 OK\r\nContent-Type: text/event-stream".to_owned(), &stream, "server_config.guest"),
     ];
     for (head, body, expected) in cases {
-        let service = Service::start(&head, body);
+        let service = FakeService::start(&head, body);
         let hosts = [format!("localhost:{}", service.port)];
         let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
         let url = format!("http://127.0.0.1:{}/mcp", service.port);
         for server in [json!({ "url": url }), json!({ "host": "127.0.0.1", "port": service.port })]
         {
-            let before = service.visits();
-            let ended = carry_out(&hosts, server);
-            assert!(service.visits() > before, "{head}");
+            let before = service.request_count();
+            let ended = run_plan(&hosts, server);
+            assert!(service.request_count() > before, "{head}");
             assert_eq!(ended.code, Some(1), "{head}: {ended:?}");
             let said = ended.stdout + &ended.stderr;
             assert!(said.contains(expected) && !said.contains(INNER), "{head}: {said}");
@@ -145,9 +144,9 @@ fn what_is_not_mcp_is_never_quoted() {
 
 #[test]
 fn where_a_server_was_looked_for_is_said() {
-    let service = Service::start("404 Not Found\r\nContent-Type: text/plain", INNER);
+    let service = FakeService::start("404 Not Found\r\nContent-Type: text/plain", INNER);
     let host = format!("127.0.0.1:{}", service.port);
-    let ended = carry_out(&[&host], json!({ "host": "127.0.0.1", "port": service.port }));
+    let ended = run_plan(&[&host], json!({ "host": "127.0.0.1", "port": service.port }));
     let problem = format!(
         "- server_config.guest: no MCP server was found. http://{host}/mcp: 'initialize' failed: the \
          server answered 404 Not Found; check 'url'. http://{host}/sse: 'initialize' failed: the \
@@ -162,7 +161,7 @@ fn an_address_that_nothing_listens_at_is_tried_once() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let host = format!("127.0.0.1:{port}");
-    let ended = carry_out(&[&host], json!({ "host": "127.0.0.1", "port": port }));
+    let ended = run_plan(&[&host], json!({ "host": "127.0.0.1", "port": port }));
     let problem = format!(
         "- server_config.guest: 'initialize' failed: could not reach http://{host}: Connection refused"
     );
@@ -171,21 +170,21 @@ fn an_address_that_nothing_listens_at_is_tried_once() {
 
 #[test]
 fn an_event_stream_cannot_send_messages_elsewhere() {
-    let other = Service::start("200 OK", INNER);
+    let other = FakeService::start("200 OK", INNER);
     let stream = format!("event: endpoint\ndata: http://127.0.0.1:{}/messages\n\n", other.port);
-    let service = Service::start("200 OK\r\nContent-Type: text/event-stream", &stream);
+    let service = FakeService::start("200 OK\r\nContent-Type: text/event-stream", &stream);
     let host = format!("127.0.0.1:{}", service.port);
     let server = json!({ "url": format!("http://{host}/sse") });
     for server in [server, json!({ "host": "127.0.0.1", "port": service.port })] {
-        let ended = carry_out(&[&host], server);
+        let ended = run_plan(&[&host], server);
         assert_eq!(ended.code, Some(1), "{ended:?}");
     }
-    assert_eq!((other.visits(), service.visits() > 0), (0, true));
+    assert_eq!((other.request_count(), service.request_count() > 0), (0, true));
 }
 
 #[test]
 fn a_name_that_leads_to_this_machine_is_not_followed() {
-    let service = Service::start("200 OK", INNER);
+    let service = FakeService::start("200 OK", INNER);
     let at_port = format!("rebound.example:{}", service.port);
     let url = json!({ "url": format!("http://{at_port}/mcp") });
     let host_and_port = json!({ "host": "rebound.example", "port": service.port });
@@ -204,16 +203,16 @@ fn a_name_that_leads_to_this_machine_is_not_followed() {
         );
         assert!(ended.stderr.contains(&reason), "{ended:?}");
     }
-    assert_eq!(service.visits(), 0);
+    assert_eq!(service.request_count(), 0);
 
-    // The same name reaches a server whose address is allowed as what it is.
+    // The name reaches the server if its address is allowed, too.
     for flags in [&[][..], &["--face", "legacy"]] {
         let server = HttpFixture::start(flags);
         let port: u16 = server.address().rsplit_once(':').unwrap().1.parse().unwrap();
         let hosts = [format!("rebound.example:{port}"), format!("127.0.0.1:{port}")];
         let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
         let server = json!({ "host": "rebound.example", "port": port });
-        for definitions in WAYS {
+        for definitions in DEFINITIONS {
             let (home, command) = plan(&hosts, server.clone(), definitions);
             let ended = with_hosts(&home, "127.0.0.1 rebound.example\n", &command).unwrap();
             assert_eq!((ended.code, ended.stdout.trim()), (Some(0), "3"), "{ended:?}");

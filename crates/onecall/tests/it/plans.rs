@@ -16,8 +16,7 @@ use crate::support::{Gateway, Home, finish, fixture, script as script_server};
 
 const FAILED: &str = "[Script execution failed]\n";
 
-/// Carries a plan out. One that needs no interpreter is carried out by one as well, and that makes no
-/// difference.
+/// Runs a plan. A plan that needs no interpreter is also run by one, with an equal result.
 fn proxy(gateway: &mut Gateway, plan: Value) -> ToolAnswer {
     let by_program = interpreted(&plan);
     let answer = gateway.session.call_tool("proxy", plan);
@@ -28,7 +27,8 @@ fn proxy(gateway: &mut Gateway, plan: Value) -> ToolAnswer {
     answer
 }
 
-/// The same plan with Python in it, if it has none: definitions that define nothing.
+/// The plan with empty Python definitions, so that an interpreter runs it; `None` if it has Python
+/// already.
 fn interpreted(plan: &Value) -> Option<Value> {
     if plan.get("definitions").is_some() || plan.to_string().contains("__transform__") {
         return None;
@@ -92,7 +92,7 @@ fn is_png(bytes: &[u8]) -> bool {
 fn one_query_feeds_both_axes() {
     let Some(home) = charts() else { return };
     let plan = stored(&home, "two_levels.json");
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let answer = proxy(&mut gateway, plan);
     let content = &answer.raw["content"];
     assert_eq!(content[0], json!({ "type": "text", "text": "sales: 6 points" }));
@@ -110,7 +110,7 @@ fn one_query_feeds_both_axes() {
 fn results_pass_through_many_levels() {
     let Some(home) = charts() else { return };
     let plan = stored(&home, "many_levels.json");
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let answer = proxy(&mut gateway, plan);
     assert_eq!(answer.raw["content"][0]["text"], "plot: 5 points");
     assert!(is_png(&fs::read(gateway.home.path("plot.png")).unwrap()));
@@ -124,7 +124,7 @@ fn the_order_of_execution_is_explained() {
     let plan = stored(&home, "many_levels.json");
     home.write("plan.json", plan.to_string());
     let plan = home.text_path("plan.json");
-    let ended = finish(home.configured(&["proxy", "--explain", &plan]));
+    let ended = finish(home.onecall_with_config(&["proxy", "--explain", &plan]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     assert_snapshot!(ended.stdout, @r"
     4. mcp__charts__line_plot
@@ -135,7 +135,7 @@ fn the_order_of_execution_is_explained() {
     ");
     assert!(!home.path("calls").exists(), "nothing was called");
 
-    let run = finish(home.configured(&["proxy", &plan]));
+    let run = finish(home.onecall_with_config(&["proxy", &plan]));
     assert_eq!(run.code, Some(0));
     assert!(run.stdout.starts_with("plot: 5 points\n{\"type\":\"image\""), "{}", run.stdout);
 }
@@ -143,7 +143,7 @@ fn the_order_of_execution_is_explained() {
 #[test]
 fn fifty_megabytes_pass_between_two_tools() {
     let Some(home) = charts() else { return };
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     assert_eq!(
         answered(&mut gateway, json!({ "target_tool": "length", "tool_args": { "text": "x" } })),
         "1"
@@ -157,7 +157,7 @@ fn fifty_megabytes_pass_between_two_tools() {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
     let kilobytes: u64 = peak.trim_end_matches(" kB").parse().unwrap();
     eprintln!("the gateway used {} MB at most", kilobytes / 1024);
-    // The line of the server, the value and the frame to the worker, then the same back.
+    // The server's line, the value and the frame to the worker; then these three on the way back.
     assert!(kilobytes < 6 * 50_000, "{kilobytes} kB");
 }
 
@@ -195,7 +195,7 @@ fn every_problem_is_listed_and_nothing_is_run() {
         let servers = [fixture("fixture", &["--log", &log]), fixture("other", &[])];
         let tools = json!({ "block": ["mcp__fixture__crash"] });
         home.write("config.json", json!({ "servers": servers, "tools": tools }).to_string());
-        (Gateway::at(home), log)
+        (Gateway::in_home(home), log)
     };
     let plan = json!({
         "target_tool": "mcp__fixture__ad",
@@ -322,7 +322,7 @@ fn a_failure_names_the_node_and_what_was_done() {
 
 #[test]
 fn arguments_may_have_any_name() {
-    let (mut gateway, received) = Gateway::recorded(&json!({}));
+    let (mut gateway, received) = Gateway::with_message_log(&json!({}));
     for name in ["node", "self", "arguments", "class", "__debug__", "a-b", "1st", "é", "ﬁ", ""] {
         let inner = json!({ "value": name, name: 1 });
         let plan = json!({
@@ -341,7 +341,7 @@ fn arguments_may_have_any_name() {
 
 #[test]
 fn a_transform_cannot_call_a_tool_by_the_back_door() {
-    let (mut gateway, received) = Gateway::recorded(&json!({}));
+    let (mut gateway, received) = Gateway::with_message_log(&json!({}));
     let forge = |send: &str| {
         format!(
             "import _onecall as wire\narguments = {{'value': 1, 'a': 1, 'b': 1}}\ndef forge(value):\n    {send}\n    return wire.wait(5)[0][1:]"
@@ -425,7 +425,7 @@ fn odd_values_pass_between_tools_as_through_a_program() {
     let log = home.text_path("received");
     let servers = [answering(&texts), fixture("fixture", &["--log", &log])];
     home.write("config.json", json!({ "servers": servers }).to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let received = || fs::read_to_string(&log).unwrap_or_default();
     let mut passed = 0;
     for (number, text) in texts.iter().enumerate() {
@@ -605,7 +605,7 @@ fn what_is_no_plan_is_explained() {
     let home = Home::with_config(&json!({}));
     let run = |text: &str| {
         home.write("plan.json", text);
-        let ended = finish(home.configured(&["proxy", &home.text_path("plan.json")]));
+        let ended = finish(home.onecall_with_config(&["proxy", &home.text_path("plan.json")]));
         (ended.code, ended.stderr)
     };
     assert_eq!(

@@ -33,7 +33,7 @@ fn values(code: &str) -> Vec<Value> {
     let home = Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }));
     let file = home.write("program.py", dedent(code)).display().to_string();
     let value = |engine: &&str| {
-        let ended = finish(home.configured(&["run", "--json", "--engine", engine, &file]));
+        let ended = finish(home.onecall_with_config(&["run", "--json", "--engine", engine, &file]));
         let mut outcome: Value = serde_json::from_str(&ended.stdout).expect("an outcome");
         assert_eq!(outcome["error"], Value::Null);
         outcome["return_value"].take()
@@ -154,7 +154,7 @@ fn annotations_are_kept_where_they_are_evaluated_at_once() {
         return;
     }
     let mut gateway = Gateway::new();
-    // From Python 3.14 on nobody can read them by this name.
+    // From Python 3.14 on, annotations cannot be read by this name.
     let code = "import sys\nx: int = 1\nif sys.version_info >= (3, 14):\n    __annotations__ = {'x': int}\n\
                 print(__annotations__)\nreturn";
     assert_eq!(printed(&send(&mut gateway, "cpython", code)), "{'x': <class 'int'>}\n");

@@ -6,8 +6,7 @@ use crate::support::{Gateway, dedent, printed, script};
 
 const TOKEN: &str = "run-1";
 
-/// Runs a program whose client wants to hear of its progress; what it prints, and what
-/// the client was told.
+/// Runs a program whose client requests progress; returns its output and the progress reports.
 fn run(gateway: &mut Gateway, code: &str) -> (String, Vec<Value>) {
     let arguments = json!({ "code": dedent(code) });
     let call = gateway.session.start_call_with_progress("execute_program", arguments, TOKEN);
@@ -15,8 +14,8 @@ fn run(gateway: &mut Gateway, code: &str) -> (String, Vec<Value>) {
     (printed(&answer), gateway.session.progress(TOKEN))
 }
 
-fn assert_grows(told: &[Value]) {
-    let numbers: Vec<f64> = told.iter().map(|it| it["progress"].as_f64().unwrap()).collect();
+fn assert_grows(reports: &[Value]) {
+    let numbers: Vec<f64> = reports.iter().map(|it| it["progress"].as_f64().unwrap()).collect();
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
 }
 
@@ -24,10 +23,10 @@ fn assert_grows(told: &[Value]) {
 fn a_servers_progress_becomes_ours() {
     let mut gateway = Gateway::new();
     let code = "print(await mcp__fixture__countdown(steps=3, ms=300))";
-    let (printed, told) = run(&mut gateway, code);
+    let (printed, reports) = run(&mut gateway, code);
     assert_eq!(printed, "liftoff\n");
-    assert_grows(&told);
-    let messages: Vec<&str> = told.iter().filter_map(|it| it["message"].as_str()).collect();
+    assert_grows(&reports);
+    let messages: Vec<&str> = reports.iter().filter_map(|it| it["message"].as_str()).collect();
     assert_eq!(messages.first(), Some(&"1 tool call made, last: mcp__fixture__countdown"));
     for step in ["step 1", "step 2", "step 3"] {
         let message = format!("mcp__fixture__countdown: {step}");
@@ -37,11 +36,11 @@ fn a_servers_progress_becomes_ours() {
 
 #[test]
 fn nobody_is_asked_to_report_what_nobody_hears() {
-    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({}));
     gateway.prints("await mcp__fixture__countdown(steps=1, ms=1)");
     assert_eq!(log.wait_for_call("countdown")["params"].get("_meta"), None);
-    let (_, told) = run(&mut gateway, "await mcp__fixture__countdown(steps=1, ms=1)");
-    assert!(!told.is_empty());
+    let (_, reports) = run(&mut gateway, "await mcp__fixture__countdown(steps=1, ms=1)");
+    assert!(!reports.is_empty());
     assert!(log.text().contains("progressToken"), "{}", log.text());
 }
 
@@ -70,12 +69,16 @@ fn a_flood_of_reports_becomes_a_trickle_and_buys_no_time() {
         # At most ten a second, and as many again for a machine that is busy.
         print('seconds', int(time.monotonic() - start))
     ";
-    let (printed, told) = run(&mut gateway, code);
+    let (printed, reports) = run(&mut gateway, code);
     let (error, seconds) = printed.split_once("\nseconds ").unwrap();
     assert_eq!(error, "'mcp__busy__work' failed: no answer within 1s");
     let seconds: usize = seconds.trim().parse().unwrap();
-    assert_grows(&told);
-    assert!(!told.is_empty() && told.len() <= 10 * (seconds + 2), "{} in {seconds}", told.len());
+    assert_grows(&reports);
+    assert!(
+        !reports.is_empty() && reports.len() <= 10 * (seconds + 2),
+        "{} in {seconds}",
+        reports.len()
+    );
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn reports_about_other_calls_are_not_believed() {
         }),
     );
     let mut gateway = Gateway::with_config(&json!({ "servers": [server] }));
-    let (printed, told) = run(&mut gateway, "print(await mcp__liar__work())");
+    let (printed, reports) = run(&mut gateway, "print(await mcp__liar__work())");
     assert_eq!(printed, "done\n");
-    assert!(told.iter().all(|it| it["message"] != "mcp__liar__work: not yours"), "{told:?}");
+    assert!(reports.iter().all(|it| it["message"] != "mcp__liar__work: not yours"), "{reports:?}");
 }

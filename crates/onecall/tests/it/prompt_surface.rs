@@ -207,11 +207,14 @@ fn what_a_server_asks_a_person_is_readable() {
     );
     let home = Home::with_config(&json!({ "servers": [server] }));
     let answers = [("elicitation/create", json!({ "action": "decline" }))];
-    let mut session =
-        Session::open_able(home.configured(&["serve"]), &json!({ "elicitation": {} }), &answers);
+    let mut session = Session::open_with_capabilities(
+        home.onecall_with_config(&["serve"]),
+        &json!({ "elicitation": {} }),
+        &answers,
+    );
     let code = "print(await mcp__evil__ask())";
     session.call_tool("execute_program", json!({ "code": code }));
-    let asked = session.client().asked();
+    let asked = session.client().server_requests();
     let params = &asked[0]["params"];
     assert_clean("the question", params["message"].as_str().unwrap());
     let name = &params["requestedSchema"]["properties"]["name"];
@@ -241,7 +244,7 @@ fn what_is_too_long_is_cut_and_says_so() {
         "expose_tools": ["mcp__evil__*"],
     });
     home.write("config.json", config.to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let inspected = ask(&mut gateway, "inspect_tool", json!({ "tool_name": "mcp__evil__long" }));
     assert_clean("inspect_tool", &inspected);
     let parsed: Value = serde_json::from_str(&inspected).unwrap();
@@ -289,7 +292,7 @@ fn a_terminal_shows_nothing_hidden() {
         &["check"],
     ];
     for arguments in commands {
-        let command = home.configured(arguments);
+        let command = home.onecall_with_config(arguments);
         let mut line = command.get_program().to_string_lossy().into_owned();
         for argument in command.get_args() {
             line += &format!(" '{}'", argument.to_string_lossy());

@@ -19,7 +19,7 @@ fn gateway() -> Gateway {
     symlink(".git/hooks", home.path("data/shortcut")).unwrap();
     symlink("package.json", home.path("data/alias")).unwrap();
     fs::hard_link(home.path("data/Makefile"), home.path("data/twin")).unwrap();
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
 const FILES: [(&str, &str); 7] = [

@@ -14,7 +14,7 @@ fn home() -> Home {
 fn every_revision_with_a_handshake_is_spoken() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let home = home();
-        let mut session = Session::new(Client::spawn(home.configured(&["serve"])));
+        let mut session = Session::new(Client::spawn(home.onecall_with_config(&["serve"])));
         let answer = session.initialize(version);
         assert_eq!(answer["protocolVersion"], version);
         assert_eq!(
@@ -35,7 +35,7 @@ fn every_revision_with_a_handshake_is_spoken() {
 #[test]
 fn a_revision_of_the_future_is_answered_with_one_that_we_speak() {
     let home = home();
-    let mut session = Session::new(Client::spawn(home.configured(&["serve"])));
+    let mut session = Session::new(Client::spawn(home.onecall_with_config(&["serve"])));
     assert_eq!(session.initialize("2099-01-01")["protocolVersion"], "2025-11-25");
     let mut gateway = Gateway { session, home };
     assert_eq!(gateway.prints("print('hi')"), "hi\n");
@@ -44,7 +44,7 @@ fn a_revision_of_the_future_is_answered_with_one_that_we_speak() {
 #[test]
 fn a_ping_is_answered_before_and_after_the_handshake() {
     let home = home();
-    let mut session = Session::new(Client::spawn(home.configured(&["serve"])));
+    let mut session = Session::new(Client::spawn(home.onecall_with_config(&["serve"])));
     assert_eq!(session.client().request("ping", json!({})), json!({}));
     session.initialize("2025-11-25");
     assert_eq!(session.client().request("ping", json!({})), json!({}));
@@ -81,7 +81,7 @@ fn program(code: &str) -> Value {
 fn the_revision_without_a_handshake_is_spoken() {
     let version = "2026-07-28";
     let home = home();
-    let mut client = Client::spawn(home.configured(&["serve"]));
+    let mut client = Client::spawn(home.onecall_with_config(&["serve"]));
     let listed = client.request("tools/list", stateless(json!({}), version));
     let names: Vec<&str> = listed["tools"]
         .as_array()
@@ -113,13 +113,13 @@ fn the_revision_without_a_handshake_is_spoken() {
             "isError": true,
         })
     );
-    assert_eq!(client.strays(), [""; 0]);
+    assert_eq!(client.unexpected_lines(), [""; 0]);
 }
 
 #[test]
 fn a_call_may_be_the_first_request_without_a_handshake() {
     let home = home();
-    let mut client = Client::spawn(home.configured(&["serve"]));
+    let mut client = Client::spawn(home.onecall_with_config(&["serve"]));
     let mut params = stateless(program("print(await mcp__fixture__add(1, 2))"), "2026-07-28");
     params["_meta"]["progressToken"] = json!("first");
     let result = client.request("tools/call", params);
@@ -130,7 +130,7 @@ fn a_call_may_be_the_first_request_without_a_handshake() {
 #[test]
 fn an_unknown_revision_without_a_handshake_is_refused() {
     let home = home();
-    let mut client = Client::spawn(home.configured(&["serve"]));
+    let mut client = Client::spawn(home.onecall_with_config(&["serve"]));
     let error =
         client.try_request("tools/list", stateless(json!({}), "2099-01-01")).expect_err("refused");
     assert_eq!(error.code, -32022);
@@ -153,13 +153,13 @@ fn progress_is_told_to_who_asks() {
     let arguments = json!({ "code": support::dedent(STEPS) });
     let call = gateway.session.start_call_with_progress("execute_program", arguments, "token-1");
     assert_eq!(printed(&gateway.session.finish_call(call)), "done\n");
-    let told = gateway.session.progress("token-1");
-    assert_eq!(told.len(), gateway.session.client().notifications().len());
-    assert!(told.len() >= 4, "{told:#?}");
+    let reports = gateway.session.progress("token-1");
+    assert_eq!(reports.len(), gateway.session.client().notifications().len());
+    assert!(reports.len() >= 4, "{reports:#?}");
     let mut last = 0.0;
-    for notice in &told {
+    for notice in &reports {
         let progress = notice["progress"].as_f64().expect("a number");
-        assert!(progress > last, "{told:#?}");
+        assert!(progress > last, "{reports:#?}");
         last = progress;
         let tool = if progress % 2.0 == 1.0 { "mcp__fixture__add" } else { "mcp__fixture__sleep" };
         let calls = if progress == 1.0 { "call" } else { "calls" };
@@ -189,9 +189,9 @@ fn two_programs_report_under_their_own_tokens() {
     gateway.session.finish_call(one);
     gateway.session.finish_call(two);
     for (token, tool) in [("one", "mcp__fixture__sleep"), ("two", "mcp__fixture__in_flight")] {
-        let told = gateway.session.progress(token);
-        assert!(!told.is_empty());
-        for notice in told {
+        let reports = gateway.session.progress(token);
+        assert!(!reports.is_empty());
+        for notice in reports {
             let message = notice["message"].as_str().expect("a text");
             assert!(message.ends_with(&format!("last: {tool}")), "{message}");
         }
@@ -201,7 +201,7 @@ fn two_programs_report_under_their_own_tokens() {
 #[test]
 fn without_a_handshake_the_only_client_calls_its_sessions_by_name() {
     let home = home();
-    let mut client = Client::spawn(home.configured(&["serve"]));
+    let mut client = Client::spawn(home.onecall_with_config(&["serve"]));
     let mut ask = |code: &str| {
         let mut params = stateless(program(code), "2026-07-28");
         params["arguments"]["session"] = json!("mine");

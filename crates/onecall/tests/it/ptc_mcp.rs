@@ -6,7 +6,7 @@ use testkit::mcp::Session;
 use testkit::process::wait_until;
 use testkit::remote::HttpFixture;
 
-use crate::support::{Ended, Gateway, Home, PATIENCE, finish};
+use crate::support::{CommandResult, Gateway, Home, TIMEOUT, finish};
 
 /// A configuration as a user of ptc-mcp may have written it, with one entry that cannot be used.
 fn configuration(sse: &HttpFixture) -> String {
@@ -67,7 +67,7 @@ fn trust(home: &Home) {
 }
 
 /// What a command says, without what differs from one run to the next.
-fn shown(home: &Home, sse: &HttpFixture, ended: &Ended) -> String {
+fn stable_output(home: &Home, sse: &HttpFixture, ended: &CommandResult) -> String {
     let fixture = bins::fixture_server().display().to_string();
     let line = |line: &str| {
         let line = line.split_once("  WARN ").map_or(line, |(_, warning)| warning);
@@ -107,7 +107,7 @@ const PRINTED: &str = "pa$$word $5 or ${\n${NO_SUCH_VARIABLE}\n3 7\n\
 fn check_says_how_it_is_read_and_what_was_overlooked() {
     let sse = HttpFixture::start(&["--face", "legacy"]);
     let home = home(&sse);
-    insta::assert_snapshot!(shown(&home, &sse, &finish(home.onecall(&["check"]))));
+    insta::assert_snapshot!(stable_output(&home, &sse, &finish(home.onecall(&["check"]))));
 }
 
 #[test]
@@ -117,8 +117,7 @@ fn names_that_block_nothing_are_shown() {
     let text = configuration(&sse).replace("transport: websocket", "disabled: true");
     home.write("work/config.yaml", text);
     trust(&home);
-    let note =
-        "'mcp__figures__no_such_tool' of 'block' in tools blocks nothing: no tool is called so";
+    let note = "'mcp__figures__no_such_tool' of 'block' in tools blocks nothing: no tool has a name like that";
     let checked = finish(home.onecall(&["check", "--log", "off"]));
     assert_eq!(checked.code, Some(0), "{checked:?}");
     assert!(checked.stdout.ends_with(&format!("note: {note}\n")), "{checked:?}");
@@ -150,7 +149,7 @@ fn programs_run_as_they_did() {
     let file = file.display().to_string();
     let ended = finish(home.onecall(&["run", &program, "--config", &file]));
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.stderr.contains("an alias (*name) is used"), "{ended:?}");
+    assert!(ended.stderr.contains("uses an alias (*name)"), "{ended:?}");
     let advice = "if this is a configuration of ptc-mcp, name it with PTC_MCP_CONFIG in the place of --config\n";
     assert!(ended.stderr.ends_with(advice), "{ended:?}");
 }
@@ -189,14 +188,15 @@ fn it_is_followed_while_it_is_served() {
     assert_eq!(gateway.callable_tools().len(), 35);
 
     write(&text("{block: [mcp__a__add]}"));
-    assert!(wait_until(PATIENCE, || gateway.callable_tools().len() == 34));
-    // With a key of onecall's own, the same file has a mistake, and what was in force stays.
+    assert!(wait_until(TIMEOUT, || gateway.callable_tools().len() == 34));
+    // With a key of onecall's own, the file is read strictly and has a mistake: the previous
+    // configuration stays in use.
     write(&format!("{}cache: {{}}\n", text("{allow: []}")));
     gateway.wait_for_log(&["ERROR", "unknown key 'note' in server 'a'"]);
     assert_eq!(gateway.callable_tools().len(), 34);
     // Without the mistake, an empty list allows nothing.
     write(&format!("{}cache: {{}}\n", text("{allow: []}").replace(", note: x", "")));
-    assert!(wait_until(PATIENCE, || gateway.callable_tools().is_empty()));
+    assert!(wait_until(TIMEOUT, || gateway.callable_tools().is_empty()));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn commands_that_change_the_configuration_keep_its_format() {
     let imported = run(&["import", &client, "--client", "claude-code", "--yes", "--no-check"]);
     assert_eq!(imported.code, Some(2), "{imported:?}");
     assert!(
-        imported.stderr.contains("is a configuration of ptc-mcp, and with this change"),
+        imported.stderr.contains("is a configuration of ptc-mcp, and this change"),
         "{imported:?}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
@@ -239,7 +239,7 @@ fn commands_that_change_the_configuration_keep_its_format() {
     let listed = run(&["list"]);
     assert_eq!(listed.stdout, "SERVER  TRANSPORT  HOW\na       stdio      y\n");
     let refused = run(&["add", "b", "--no-check", "--", "z"]);
-    assert!(refused.stderr.contains("an alias (*name) is used"), "{refused:?}");
+    assert!(refused.stderr.contains("uses an alias (*name)"), "{refused:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), aliased);
 }
 

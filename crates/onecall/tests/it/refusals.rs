@@ -1,4 +1,4 @@
-//! What is found before a program runs, and what a dry run tells.
+//! Errors that are found before a program runs, and the output of a dry run.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::support::{Gateway, Home, finish, fixture};
 
 #[test]
 fn all_mistakes_are_told_at_once_and_nothing_is_executed() {
-    let (mut gateway, received) = Gateway::recorded(&json!({}));
+    let (mut gateway, received) = Gateway::with_message_log(&json!({}));
     let code = "
         print('starting')
         total = await mcp__fixture__add(a=1, b='two')
@@ -77,7 +77,7 @@ fn a_name_of_the_program_is_no_tool() {
 
 #[test]
 fn a_dry_run_lists_the_tools_and_runs_nothing() {
-    let (mut gateway, received) = Gateway::recorded(&json!({}));
+    let (mut gateway, received) = Gateway::with_message_log(&json!({}));
     let code = "
 rows = await mcp__fixture__rows(count=3)
 for row in rows:
@@ -120,7 +120,7 @@ print(tools.add(1, 2), await mcp__fixture__add(1, 2), await tools.async_add(1, 2
 fn the_command_line_has_dry_runs_too() {
     let home = Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }));
     let path = home.write("program.py", "await mcp__fixture__add(1)").display().to_string();
-    let ended = finish(home.configured(&["run", "--dry-run", &path]));
+    let ended = finish(home.onecall_with_config(&["run", "--dry-run", &path]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""));
     assert_snapshot!(ended.stdout, @r#"
     [Dry run: nothing was executed]

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use testkit::mcp::Session;
 use testkit::process::{marked, unique_mark, wait_until};
 
-use crate::support::{Gateway, Home, PATIENCE, finish, fixture, printed};
+use crate::support::{Gateway, Home, TIMEOUT, finish, fixture, printed};
 
 fn serving(config: &Value) -> Gateway {
-    Gateway::talkative(Home::with_config(config))
+    Gateway::with_info_log(Home::with_config(config))
 }
 
 /// The ids of the processes of a fixture server that was started with this name.
@@ -32,14 +32,14 @@ fn only_servers_whose_entry_changed_are_touched() {
     let servers = [entry("new", 3), changed, entry("same", 0)];
     gateway.home.replace_config(&json!({ "servers": servers }));
     gateway.wait_for_log(&["INFO", "added: new; removed: gone; restarted: other"]);
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.prints("print(await mcp__other__env(name='GREETING'))"), "hello\n");
     let expected = ["new", "other", "same"].map(|name| format!("mcp__{name}__add"));
     let adds: Vec<String> =
         gateway.callable_tools().into_iter().filter(|name| name.ends_with("__add")).collect();
     assert_eq!(adds, expected);
     assert_eq!(pids(&marks[0]), same);
-    assert!(wait_until(PATIENCE, || pids(&marks[2]).is_empty()));
+    assert!(wait_until(TIMEOUT, || pids(&marks[2]).is_empty()));
     let restarted = pids(&marks[1]);
     assert!(restarted.len() == 1 && restarted != other, "{restarted:?} after {other:?}");
     assert_eq!(pids(&marks[3]).len(), 1);
@@ -76,7 +76,7 @@ fn rules_hold_from_the_next_program_on() {
         "execution": { "max_tool_calls": 1 },
     }));
     assert_eq!(printed(&gateway.session.finish_call(running)), "3\n7\n");
-    gateway.wait_for_log(&["INFO", "new from the next program on: tools, execution"]);
+    gateway.wait_for_log(&["INFO", "changed from the next program on: tools, execution"]);
     let failure = gateway.fails("await mcp__a__add(1, 2)");
     assert!(failure.contains("'mcp__a__add' is not available in execute_program"), "{failure}");
     let failure = gateway.fails("await mcp__b__add(1, 2)\nawait mcp__b__add(1, 2)");
@@ -92,7 +92,7 @@ fn categories_of_imports_follow_the_configuration() {
     gateway
         .home
         .replace_config(&json!({ "servers": servers, "generate": { "categories": categories } }));
-    gateway.wait_for_log(&["INFO", "new from the next program on: generate"]);
+    gateway.wait_for_log(&["INFO", "changed from the next program on: generate"]);
     let code = "import { add } from './mcp-apis/a/validation';\nconsole.log(await add(1, 2));";
     assert_eq!(printed(&gateway.execute_typescript(code)), "3\n");
 }
@@ -194,9 +194,9 @@ fn a_lazy_server_that_comes_is_told_and_not_started() {
     let mut lazy = fixture("b", &["--name", &mark]);
     lazy["lazy"] = json!(true);
     gateway.home.replace_config(&json!({ "servers": [fixture("a", &[]), lazy] }));
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert!(pids(&mark).is_empty());
     assert_eq!(gateway.callable_tools().len(), 2 * 35);
     assert_eq!(pids(&mark).len(), 1);
-    assert_eq!(gateway.news(), 0);
+    assert_eq!(gateway.tool_change_count(), 0);
 }

@@ -65,7 +65,7 @@ fn a_call_that_takes_too_long_is_cancelled() {
     let mut far = entry("far", &fixture, "/mcp");
     far["call_timeout_seconds"] = json!(2.5);
     home.write("config.json", json!({ "servers": [far] }).to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let code = "
         try:
             await mcp__far__hang()
@@ -75,7 +75,7 @@ fn a_call_that_takes_too_long_is_cancelled() {
     ";
     assert_eq!(gateway.prints(code), "'mcp__far__hang' failed: no answer within 2.5s\n3\n");
     let cancelled = || std::fs::read_to_string(&log).is_ok_and(|log| log.contains("/cancelled"));
-    assert!(testkit::process::wait_until(support::PATIENCE, cancelled));
+    assert!(testkit::process::wait_until(support::TIMEOUT, cancelled));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn check_shows_how_remote_servers_are_doing() {
         json!({ "name": "nobody", "url": "http://127.0.0.1:1/mcp", "transport": "http" }),
     ];
     let home = Home::with_config(&json!({ "servers": servers }));
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!(ended.code, Some(1));
     let rows: Vec<Vec<&str>> = ended
         .stdout
@@ -124,7 +124,7 @@ fn secrets_are_in_no_log() {
         server["url"] = url.into();
     }
     let home = Home::with_config(&json!({ "servers": servers }));
-    let session = Session::open(home.configured(&[
+    let session = Session::open(home.onecall_with_config(&[
         "serve",
         "--log",
         "trace,hyper_util=trace,reqwest=trace,rmcp=trace",
@@ -144,7 +144,7 @@ fn a_proxy_is_used_for_others_and_never_for_this_machine() {
     let far = json!({ "name": "far", "url": "http://mcp.example.invalid/mcp" });
     let servers = [far, entry("near", &near, "/mcp")];
     let home = Home::with_config(&json!({ "servers": servers }));
-    let mut command = home.configured(&["serve"]);
+    let mut command = home.onecall_with_config(&["serve"]);
     command.env("HTTP_PROXY", proxy.url(""));
     let mut gateway = Gateway { session: Session::open(command), home };
     let code = "print(await mcp__far__add(1, 2), await mcp__near__tool_00001(invoice_id='a'))";

@@ -10,7 +10,7 @@ use crate::support::{Home, fixture};
 /// What it prints and what it says, given these lines.
 fn typed(lines: &str) -> (String, String) {
     let home = Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }));
-    let mut command = home.configured(&["repl"]);
+    let mut command = home.onecall_with_config(&["repl"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();

@@ -4,12 +4,15 @@ use serde_json::{Value, json};
 use testkit::mcp::{PROTOCOL, Session};
 use testkit::rpc::Client;
 
-use crate::support::{self, Home, Received, fixture};
+use crate::support::{self, Home, ReceivedMessages, fixture};
 
-fn serving(home: &Home) -> (Client, Received) {
+fn serving(home: &Home) -> (Client, ReceivedMessages) {
     let server = fixture("fixture", &["--log", &home.text_path("received")]);
     home.write("config.json", json!({ "servers": [server] }).to_string());
-    (Client::spawn(home.configured(&["serve"])), Received::at(home.path("received")))
+    (
+        Client::spawn(home.onecall_with_config(&["serve"])),
+        ReceivedMessages::in_file(home.path("received")),
+    )
 }
 
 fn program(id: &Value, code: &str, meta: &Value) -> String {
@@ -25,31 +28,31 @@ fn received(client: &mut Client) -> Value {
 }
 
 /// What a message says: the text of a program's answer, or an error.
-fn said(message: &Value) -> (Value, String) {
+fn id_and_text(message: &Value) -> (Value, String) {
     let text = &message["result"]["content"][0]["text"];
     let text = text.as_str().or_else(|| message["error"]["message"].as_str());
     (message["id"].clone(), text.unwrap_or_default().to_owned())
 }
 
 /// Sends a second request with the id of one that is not answered yet.
-fn use_an_id_twice(client: &mut Client, server: &Received, meta: &Value) {
+fn use_an_id_twice(client: &mut Client, server: &ReceivedMessages, meta: &Value) {
     let in_use = "request id already in use: an earlier request with this id is not answered yet";
     for id in [json!(7), json!("seven")] {
         let calls = server.calls("sleep");
         let slow = "await mcp__fixture__sleep(ms=1000)\nprint('first')";
         client.send_line(&program(&id, slow, meta));
-        assert!(testkit::process::wait_until(support::PATIENCE, || {
+        assert!(testkit::process::wait_until(support::TIMEOUT, || {
             server.calls("sleep") > calls
         }));
         client.send_line(&program(&id, "print('second')", meta));
         let refused = received(client);
-        assert_eq!(said(&refused), (id.clone(), in_use.to_owned()));
+        assert_eq!(id_and_text(&refused), (id.clone(), in_use.to_owned()));
         assert_eq!(refused["error"]["code"], -32600);
         let ok = |word: &str| (id.clone(), format!("[Script executed successfully]\n{word}\n"));
-        assert_eq!(said(&received(client)), ok("first"));
+        assert_eq!(id_and_text(&received(client)), ok("first"));
         // It is answered: another request may have its id.
         client.send_line(&program(&id, "print('third')", meta));
-        assert_eq!(said(&received(client)), ok("third"));
+        assert_eq!(id_and_text(&received(client)), ok("third"));
     }
 }
 
@@ -87,5 +90,5 @@ fn a_request_that_is_cancelled_gives_its_id_back() {
     server.wait_for_cancel(&hang);
     client.send_line(&program(&json!(7), "print('again')", &json!({})));
     let expected = "[Script executed successfully]\nagain\n".to_owned();
-    assert_eq!(said(&received(client)), (json!(7), expected));
+    assert_eq!(id_and_text(&received(client)), (json!(7), expected));
 }

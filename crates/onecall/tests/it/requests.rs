@@ -31,7 +31,11 @@ struct Agent {
 impl Agent {
     fn new(servers: &[Value], capabilities: &Value, answers: &[(&str, Value)]) -> Self {
         let home = Home::with_config(&json!({ "servers": servers }));
-        let session = Session::open_able(home.configured(&["serve"]), capabilities, answers);
+        let session = Session::open_with_capabilities(
+            home.onecall_with_config(&["serve"]),
+            capabilities,
+            answers,
+        );
         Self { session, _home: home }
     }
 
@@ -40,7 +44,7 @@ impl Agent {
         printed(&answer)
     }
 
-    /// What the server got for its question: its result or its error.
+    /// The result or the error that answered the server's request.
     fn asks(&mut self) -> Value {
         let printed = self.prints("import json\nprint(json.dumps(await mcp__asking__ask()))");
         let mut answer: Value = serde_json::from_str(&printed).expect("JSON");
@@ -53,7 +57,7 @@ impl Agent {
     /// The parameters of what the client was asked, without what belongs to the way.
     fn asked(&mut self) -> Vec<Value> {
         let mut asked: Vec<Value> =
-            self.session.client().asked().iter().map(|it| it["params"].clone()).collect();
+            self.session.client().server_requests().iter().map(|it| it["params"].clone()).collect();
         for params in &mut asked {
             if let Some(params) = params.as_object_mut() {
                 params.remove("_meta");
@@ -133,7 +137,7 @@ fn the_clients_own_refusal_is_passed_on() {
     assert_eq!(agent.asks(), json!({ "error": expected }));
 }
 
-/// A server that asks when nobody calls it; a tool tells what came of it.
+/// A server that sends a request to its client although no call runs; its tool returns the answer.
 fn asking_at_once(method: &str) -> Value {
     let ask = json!({ "jsonrpc": "2.0", "id": "q", "method": method, "params": {} });
     let text = json!({ "content": [{ "type": "text", "text": "$answer_text" }] });
@@ -169,7 +173,7 @@ fn nothing_else_is_asked_while_no_call_is_under_way() {
     assert_eq!(agent.asked(), [json!(null); 0]);
 }
 
-/// A server whose tool tells how it was greeted.
+/// A server receives the capabilities of its client in `initialize`.
 #[test]
 fn servers_are_told_what_their_client_can_do() {
     let home = Home::new();
@@ -178,7 +182,7 @@ fn servers_are_told_what_their_client_can_do() {
     server["args"].as_array_mut().unwrap().extend([json!("--log"), json!(log)]);
     home.write("config.json", json!({ "servers": [server] }).to_string());
     let able = json!({ "roots": { "listChanged": true }, "experimental": { "x": {} } });
-    let session = Session::open_able(home.configured(&["serve"]), &able, &[]);
+    let session = Session::open_with_capabilities(home.onecall_with_config(&["serve"]), &able, &[]);
     let mut agent = Agent { session, _home: home };
     agent.prints("await mcp__asking__ask()");
     let received = std::fs::read_to_string(log).unwrap();
@@ -211,14 +215,17 @@ fn a_question_that_is_withdrawn_is_withdrawn_from_the_client_too() {
     );
     // A client that is asked and never answers.
     let home = Home::with_config(&json!({ "servers": [server] }));
-    let mut session =
-        Session::open_able(home.configured(&["serve"]), &json!({ "sampling": {} }), &[]);
+    let mut session = Session::open_with_capabilities(
+        home.onecall_with_config(&["serve"]),
+        &json!({ "sampling": {} }),
+        &[],
+    );
     session.client().ignore_requests("sampling/createMessage");
     let code = "await mcp__asking__ask()";
     let answer = session.call_tool("execute_program", json!({ "code": code }));
     assert!(!answer.is_error, "{}", answer.text);
     let cancelled = session.client().wait_notification("notifications/cancelled");
-    assert_eq!(cancelled["params"]["requestId"], session.client().asked()[0]["id"]);
+    assert_eq!(cancelled["params"]["requestId"], session.client().server_requests()[0]["id"]);
 }
 
 /// In revision 2026-07-28 a call is answered with questions and made again.
@@ -257,7 +264,8 @@ fn a_call_that_needs_input_is_made_again_with_it() {
     home.write("config.json", json!({ "servers": [server] }).to_string());
     let answers = [("elicitation/create", json!({ "action": "decline" }))];
     let able = json!({ "elicitation": {} });
-    let session = Session::open_able(home.configured(&["serve"]), &able, &answers);
+    let session =
+        Session::open_with_capabilities(home.onecall_with_config(&["serve"]), &able, &answers);
     let mut agent = Agent { session, _home: home };
     let code = "
         import json

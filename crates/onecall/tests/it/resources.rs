@@ -186,7 +186,7 @@ fn a_list_without_end_ends() {
         print(await list_resources())
     ";
     insta::assert_snapshot!(gateway.prints(code), @r"
-    'list_resources' failed: the list has no end: the server repeats itself
+    'list_resources' failed: the list does not end: the server sends the same page again
     'list_resources' failed: no answer within 1s
     []
     ");

@@ -1,6 +1,6 @@
 //! The ways to give `onecall run` a program, and what the program learns of them.
 
-use crate::support::{Ended, Home, finish, has_system_python};
+use crate::support::{CommandResult, Home, finish, has_system_python};
 
 const ARGUMENTS: &str = "import sys\nprint(sys.argv)\n";
 
@@ -9,14 +9,14 @@ fn engines() -> Vec<&'static str> {
 }
 
 fn stdout(home: &Home, arguments: &[&str]) -> String {
-    let Ended { code, stdout, stderr } = finish(home.onecall(arguments));
+    let CommandResult { code, stdout, stderr } = finish(home.onecall(arguments));
     assert_eq!(code, Some(0), "{stderr}");
     stdout
 }
 
 /// What is said of a failure, up to the line that has the time in it.
 fn stderr(home: &Home, arguments: &[&str]) -> String {
-    let Ended { code, stderr, .. } = finish(home.onecall(arguments));
+    let CommandResult { code, stderr, .. } = finish(home.onecall(arguments));
     assert_eq!(code, Some(1), "{stderr}");
     stderr.split("onecall: failed after ").next().unwrap().to_owned()
 }

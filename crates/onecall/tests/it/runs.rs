@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use testkit::process::{is_alive, wait_until};
 use testkit::rpc::Client;
 
-use crate::support::{Ended, Gateway, Home, PATIENCE, finish, fixture, printed};
+use crate::support::{CommandResult, Gateway, Home, TIMEOUT, finish, fixture, printed};
 
 const SECRET: &str = "sk-very-secret-1";
 
 /// A gateway that records like this, with a secret in the environment of its server.
 fn recording(records: &str) -> Gateway {
-    Gateway::at(home(records, json!({})))
+    Gateway::in_home(home(records, json!({})))
 }
 
 fn home(records: &str, more: Value) -> Home {
@@ -25,11 +25,11 @@ fn home(records: &str, more: Value) -> Home {
 }
 
 /// Runs a command on the recorded runs.
-fn onecall(home: &Home, arguments: &[&str]) -> Ended {
-    finish(home.configured(arguments))
+fn onecall(home: &Home, arguments: &[&str]) -> CommandResult {
+    finish(home.onecall_with_config(arguments))
 }
 
-fn parsed(ended: &Ended) -> Value {
+fn parsed(ended: &CommandResult) -> Value {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     serde_json::from_str(&ended.stdout).expect("JSON on stdout")
 }
@@ -37,7 +37,7 @@ fn parsed(ended: &Ended) -> Value {
 /// The runs, oldest first, once there are so many.
 fn recorded(home: &Home, count: usize) -> Vec<Value> {
     let mut runs = Vec::new();
-    let there = wait_until(PATIENCE, || {
+    let there = wait_until(TIMEOUT, || {
         let listed = parsed(&onecall(home, &["runs", "--json"]));
         runs = listed.as_array().expect("a list of runs").clone();
         runs.len() >= count
@@ -51,13 +51,13 @@ fn id(run: &Value) -> &str {
     run["id"].as_str().expect("an id")
 }
 
-fn shown(home: &Home, run: &Value) -> Value {
+fn show_run(home: &Home, run: &Value) -> Value {
     parsed(&onecall(home, &["runs", "show", id(run), "--json"]))
 }
 
 /// The only run of a home, with everything.
 fn only(home: &Home) -> Value {
-    shown(home, &recorded(home, 1)[0])
+    show_run(home, &recorded(home, 1)[0])
 }
 
 /// Puts something fixed in the place of what is different each time.
@@ -99,7 +99,7 @@ const PROGRAM: &str = "
 #[test]
 fn a_record_says_which_rule_denied_a_call() {
     let block = json!({ "tools": { "block": ["mcp__fixture__add"] } });
-    let mut gateway = Gateway::at(home("metadata", block));
+    let mut gateway = Gateway::in_home(home("metadata", block));
     // By a name that the check before the run does not see.
     let python = "
         for name in ['mcp__fixture__add', 'mcp__fixture__echo']:
@@ -119,7 +119,7 @@ fn a_record_says_which_rule_denied_a_call() {
     let expected =
         [(json!("mcp__fixture__add"), json!("tools")), (json!("mcp__fixture__echo"), Value::Null)];
     for run in recorded(&gateway.home, 2) {
-        let run = shown(&gateway.home, &run);
+        let run = show_run(&gateway.home, &run);
         let calls = run["tool_calls"].as_array().unwrap().iter();
         let rules: Vec<_> =
             calls.map(|call| (call["name"].clone(), call["denied_by"].clone())).collect();
@@ -165,7 +165,7 @@ fn nothing_is_recorded_where_nothing_is_wanted() {
     let mut gateway = recording("off");
     gateway.prints("print(await mcp__fixture__add(a=1, b=2))");
     gateway.session.client().close_stdin();
-    assert!(gateway.session.client().wait(PATIENCE).is_some());
+    assert!(gateway.session.client().wait(TIMEOUT).is_some());
     assert!(!is_stored(&gateway.home, "print(await"));
     let listed = onecall(&gateway.home, &["runs"]);
     assert_eq!((listed.code, listed.stderr.as_str()), (Some(0), "No runs are recorded\n"));
@@ -174,15 +174,15 @@ fn nothing_is_recorded_where_nothing_is_wanted() {
 #[test]
 fn runs_that_fail_are_recorded() {
     let mut gateway =
-        Gateway::at(home("metadata", json!({ "execution": { "timeout_seconds": 10 } })));
+        Gateway::in_home(home("metadata", json!({ "execution": { "timeout_seconds": 10 } })));
     gateway.fails("raise ValueError('no')");
     gateway.fails("this is no program");
     gateway.fails("while True: pass");
-    wait_until(PATIENCE, || recorded(&gateway.home, 3).len() == 3);
+    wait_until(TIMEOUT, || recorded(&gateway.home, 3).len() == 3);
     let cancelled = gateway.start("while True: pass");
     let worker = gateway.busy_worker();
     gateway.session.cancel(cancelled);
-    assert!(wait_until(PATIENCE, || !is_alive(worker)), "its process ends");
+    assert!(wait_until(TIMEOUT, || !is_alive(worker)), "its process ends");
     let died = gateway.start("while True: pass");
     let worker = gateway.busy_worker();
     Command::new("kill").args(["-KILL", &worker.to_string()]).status().unwrap();
@@ -214,9 +214,9 @@ fn a_program_that_ends_with_its_gateway_is_recorded() {
     recorded(&gateway.home, 1);
     let _ = gateway.start("await mcp__fixture__add(a=1, b=2)\nawait mcp__fixture__hang()");
     let zygote = gateway.zygote().pid;
-    assert!(wait_until(PATIENCE, || !testkit::process::descendants(zygote).is_empty()));
+    assert!(wait_until(TIMEOUT, || !testkit::process::descendants(zygote).is_empty()));
     gateway.session.client().close_stdin();
-    assert!(gateway.session.client().wait(PATIENCE).is_some());
+    assert!(gateway.session.client().wait(TIMEOUT).is_some());
     let outcomes: Vec<_> =
         recorded(&gateway.home, 2).iter().map(|run| run["outcome"].clone()).collect();
     assert_eq!(outcomes, ["ok", "cancelled"]);
@@ -235,7 +235,7 @@ fn plans_and_runs_of_other_hosts_are_recorded() {
     assert_eq!(names, ["mcp__fixture__add"; 2]);
 
     let home = home("metadata", json!({}));
-    let mut host = Client::spawn(home.configured(&["exec"]));
+    let mut host = Client::spawn(home.onecall_with_config(&["exec"]));
     assert!(host.receive_line().unwrap().contains("ready"));
     host.send_line(r#"{"type":"execute","id":"1","code":"print(tools.now())"}"#);
     let call: Value = serde_json::from_str(&host.receive_line().unwrap()).unwrap();
@@ -274,7 +274,7 @@ fn runs_are_listed_newest_first_as_wanted() {
     assert!(runs.iter().all(is_client), "{runs:#?}");
     for columns in [60, 200] {
         for arguments in [&["runs"][..], &["runs", "show", id(&runs[1])]] {
-            let mut command = gateway.home.configured(arguments);
+            let mut command = gateway.home.onecall_with_config(arguments);
             let text = finish({
                 command.env("COLUMNS", columns.to_string());
                 command
@@ -299,7 +299,7 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
         let ended = onecall(&gateway.home, arguments);
         (ended.code, ended.stderr)
     };
-    assert_eq!(shown(&gateway.home, &json!({ "id": beginning }))["id"], first);
+    assert_eq!(show_run(&gateway.home, &json!({ "id": beginning }))["id"], first);
     let (code, text) = said(&["runs", "show", &first[..differ]]);
     let expected = format!(
         "error: several runs begin with '{}': {second}, {first}; write more of it\n",
@@ -313,7 +313,7 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
     assert!(text.contains("was recorded without arguments and results"), "{text}");
 }
 
-/// The same home without any server.
+/// Removes all servers from the configuration of a home.
 fn without_servers(home: &Home) {
     home.write("config.json", json!({ "records": "full" }).to_string());
 }
@@ -337,7 +337,7 @@ fn a_full_record_runs_again_without_a_server() {
     without_servers(&gateway.home);
     let ended = onecall(&gateway.home, &["runs", "replay", id(&run)]);
     let same = format!("onecall: the same output as in run {}\n", id(&run));
-    assert_eq!(ended, Ended { code: Some(0), stdout: printed, stderr: same });
+    assert_eq!(ended, CommandResult { code: Some(0), stdout: printed, stderr: same });
     assert_eq!(recorded(&gateway.home, 1).len(), 1);
 }
 
@@ -373,8 +373,8 @@ fn a_replay_tells_what_is_different() {
     without_servers(&gateway.home);
     let ended = onecall(&gateway.home, &["runs", "replay", id(&run)]);
     assert_eq!(ended.code, Some(1));
-    let told = [ended.stdout, ended.stderr].concat().replace(id(&run), "ID");
-    assert_snapshot!(told);
+    let output = [ended.stdout, ended.stderr].concat().replace(id(&run), "ID");
+    assert_snapshot!(output);
 }
 
 #[test]
@@ -383,9 +383,9 @@ fn the_arguments_of_a_program_are_recorded_and_replayed() {
     let program = home.write("report.py", "import sys\nprint(sys.argv[1:])\n");
     let arguments =
         ["run", &program.display().to_string(), "EU", "two words", &format!("key={SECRET}")];
-    assert_eq!(finish(home.configured(&arguments)).code, Some(0));
+    assert_eq!(finish(home.onecall_with_config(&arguments)).code, Some(0));
     let run = recorded(&home, 1).remove(0);
-    let argv = &shown(&home, &run)["argv"];
+    let argv = &show_run(&home, &run)["argv"];
     assert_eq!(argv[0].as_str().map(|name| name.ends_with("report.py")), Some(true), "{argv}");
     assert_eq!(argv.as_array().unwrap()[1..], ["EU", "two words", "key=[redacted]"]);
     let text = onecall(&home, &["runs", "show", id(&run)]).stdout;
@@ -401,7 +401,7 @@ fn a_program_of_an_agent_has_no_arguments() {
     let mut gateway = recording("full");
     gateway.prints("import sys\nprint(sys.argv)");
     let run = recorded(&gateway.home, 1).remove(0);
-    assert_eq!(shown(&gateway.home, &run)["argv"], json!([]));
+    assert_eq!(show_run(&gateway.home, &run)["argv"], json!([]));
     let text = onecall(&gateway.home, &["runs", "show", id(&run)]).stdout;
     assert!(!text.contains("  arguments "), "{text}");
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::container::Surroundings;
+use crate::support::container::TestContainer;
 use crate::support::{Gateway, Home, failed, finish, fixture, has_system_python, printed};
 
 /// The engines that Python programs run on here.
@@ -138,7 +138,7 @@ fn a_text_that_does_not_name_it_has_the_walls_of_before() {
 #[test]
 fn programs_at_the_same_time_have_each_their_own() {
     for engine in engines() {
-        let (mut gateway, received) = Gateway::recorded(&json!({}));
+        let (mut gateway, received) = Gateway::with_message_log(&json!({}));
         gateway.execute_on(engine, "open('/tmp/before', 'w').write('x')");
         let code = "open('/tmp/mine', 'w').write('x')\nawait mcp__fixture__sleep(ms=600_000)";
         let arguments = json!({ "code": code, "engine": engine });
@@ -248,7 +248,7 @@ fn a_workspace_inside_of_it_stays_where_it_is() {
         eprintln!("skipped: temporary folders of tests are not below /tmp");
         return;
     }
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     for engine in engines() {
         let code = "
             import os, pathlib, tempfile
@@ -289,7 +289,7 @@ fn a_workspace_inside_of_it_that_is_read_only_stays_so() {
         eprintln!("skipped: temporary folders of tests are not below /tmp");
         return;
     }
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     for engine in engines() {
         let code = "
             import os, pathlib
@@ -321,12 +321,12 @@ fn a_workspace_inside_of_it_that_is_read_only_stays_so() {
 
 #[test]
 fn it_works_in_a_container_with_our_profile() {
-    for container in Surroundings::with_shipped_profile() {
+    for container in TestContainer::with_shipped_profile() {
         for engine in engines() {
             let home = Home::with_config(&json!({ "engine": engine }));
             home.write("program.py", "print(open('/tmp/x', 'w').write('four'))");
-            let command = home.configured(&["run", &home.text_path("program.py")]);
-            let ended = finish(container.around(&home, &command));
+            let command = home.onecall_with_config(&["run", &home.text_path("program.py")]);
+            let ended = finish(container.wrap_command(&home, &command));
             assert_eq!(ended.stdout, "4\n", "{engine}, {}: {ended:?}", container.name);
         }
     }
@@ -334,7 +334,7 @@ fn it_works_in_a_container_with_our_profile() {
 
 #[test]
 fn where_it_cannot_be_made_the_error_says_so() {
-    let container = Surroundings::ordinary();
+    let container = TestContainer::as_ordinary_user();
     let all = [
         ("python", "open('/tmp/x', 'w')"),
         ("python", "import tempfile\ntempfile.mkdtemp()"),
@@ -347,8 +347,8 @@ fn where_it_cannot_be_made_the_error_says_so() {
         let config = json!({ "engine": engine, "sandbox_without": ["metadata"] });
         let home = Home::with_config(&config);
         home.write("program.py", code);
-        let command = home.configured(&["run", &home.text_path("program.py")]);
-        let ended = finish(container.around(&home, &command));
+        let command = home.onecall_with_config(&["run", &home.text_path("program.py")]);
+        let ended = finish(container.wrap_command(&home, &command));
         let expected = "this program has no scratch folder at /tmp: it needs namespaces: ";
         assert!(ended.stderr.contains(expected), "{engine}: {ended:?}");
         assert!(!ended.stdout.contains(expected));

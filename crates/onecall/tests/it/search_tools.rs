@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::mcp::ToolAnswer;
 
-use crate::support::{Ended, Gateway, Home, finish, fixture};
+use crate::support::{CommandResult, Gateway, Home, finish, fixture};
 
 fn answer(gateway: &mut Gateway, arguments: Value) -> ToolAnswer {
     gateway.session.call_tool("search_tools", arguments)
@@ -59,19 +59,19 @@ fn a_server_can_be_named_as_models_name_it() {
         assert!(text.starts_with("await mcp__my_data__add("), "{text}");
         assert!(!text.contains("other"), "{text}");
     }
-    for (name, told) in [
+    for (name, message) in [
         ("mydate", "search_tools: there is no server 'mydate'. Did you mean 'my-data'?"),
         ("xyz", "search_tools: there is no server 'xyz'; there are: my-data, other"),
     ] {
         let answer = answer(&mut gateway, json!({ "query": "add", "server": name }));
-        assert_eq!((answer.text.as_str(), answer.is_error), (told, true));
+        assert_eq!((answer.text.as_str(), answer.is_error), (message, true));
     }
 }
 
 #[test]
 fn arguments_that_make_no_sense_are_explained() {
     let mut gateway = Gateway::new();
-    for (arguments, told) in [
+    for (arguments, message) in [
         (json!({ "query": 5 }), "search_tools: 'query' must be a string"),
         (
             json!({ "query": "", "detail": "all" }),
@@ -82,7 +82,7 @@ fn arguments_that_make_no_sense_are_explained() {
         (json!({ "limit": 1e9 }), "search_tools: 'limit' must be a whole number from 1 to 100"),
     ] {
         let answer = answer(&mut gateway, arguments);
-        assert_eq!((answer.text.as_str(), answer.is_error), (told, true));
+        assert_eq!((answer.text.as_str(), answer.is_error), (message, true));
     }
 }
 
@@ -121,7 +121,8 @@ fn a_server_that_is_slow_to_come_is_named_and_not_waited_for() {
 #[test]
 fn people_find_the_same() {
     let home = Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }));
-    let tools = |arguments: &[&str]| -> Ended { finish(home.configured(arguments)) };
+    let tools =
+        |arguments: &[&str]| -> CommandResult { finish(home.onecall_with_config(arguments)) };
     let signatures = tools(&["tools", "add two numbers", "--limit", "1", "--detail", "signatures"]);
     assert_eq!(
         signatures.stdout,
@@ -137,6 +138,6 @@ fn people_find_the_same() {
     let none = tools(&["tools", "xylophone", "--json"]);
     assert_eq!((none.code, none.stdout.as_str()), (Some(1), "[]\n"));
     let nowhere = tools(&["tools", "--server", "fixtur"]);
-    let told = "error: there is no server 'fixtur'. Did you mean 'fixture'?\n";
-    assert_eq!((nowhere.code, nowhere.stderr.as_str()), (Some(2), told));
+    let message = "error: there is no server 'fixtur'. Did you mean 'fixture'?\n";
+    assert_eq!((nowhere.code, nowhere.stderr.as_str()), (Some(2), message));
 }

@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 use testkit::bins;
 use testkit::mcp::Session;
 
-use crate::support::{self, Ended, Gateway, Home, finish, fixture};
+use crate::support::{self, CommandResult, Gateway, Home, finish, fixture};
 
 const SECRETS: &str = "home/state/onecall/secrets.json";
 const VALUE: &str = "swordfish-4711";
 
 /// Runs a command with this on its stdin.
-fn with_input(mut command: Command, input: &[u8]) -> Ended {
+fn with_input(mut command: Command, input: &[u8]) -> CommandResult {
     let pipe = Stdio::piped;
     let mut child = command.stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap();
     // A command that refuses its arguments does not read.
     _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
-    Ended {
+    CommandResult {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -34,11 +34,11 @@ fn set(home: &Home, name: &str, value: &str) {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }
 
-fn kept(home: &Home) -> Value {
+fn stored_secrets(home: &Home) -> Value {
     serde_json::from_slice(&std::fs::read(home.path(SECRETS)).unwrap()).unwrap()
 }
 
-fn shown(home: &Home, ended: &Ended) -> String {
+fn stable_output(home: &Home, ended: &CommandResult) -> String {
     let text = format!("{:?}\n{}{}", ended.code, ended.stdout, ended.stderr);
     assert!(!text.contains(VALUE), "{text}");
     text.replace(&home.text_path(""), "[home]/")
@@ -80,9 +80,12 @@ fn secrets_are_set_listed_and_removed() {
         command.args(arguments).env("OTHER", "from the environment");
         let ended = with_input(command, input.as_bytes());
         _ = writeln!(screen, "$ onecall secrets {}", arguments.join(" "));
-        screen += &shown(&home, &ended);
+        screen += &stable_output(&home, &ended);
         if index == 6 {
-            assert_eq!(kept(&home), json!({ "TOKEN": VALUE, "OTHER": "line one\r\nline two\n" }));
+            assert_eq!(
+                stored_secrets(&home),
+                json!({ "TOKEN": VALUE, "OTHER": "line one\r\nline two\n" })
+            );
             assert_eq!(mode(&home.path(SECRETS)), 0o600);
             assert_eq!(mode(home.path(SECRETS).parent().unwrap()), 0o700);
         }
@@ -111,10 +114,10 @@ fn what_cannot_be_a_secret_is_refused() {
     for (arguments, input) in rows {
         let mut command = home.onecall(&["secrets", "set"]);
         command.args(arguments);
-        screen += &shown(&home, &with_input(command, input));
+        screen += &stable_output(&home, &with_input(command, input));
     }
     insta::assert_snapshot!(screen);
-    assert_eq!(kept(&home), json!({ "TOKEN": "as it was" }));
+    assert_eq!(stored_secrets(&home), json!({ "TOKEN": "as it was" }));
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn changes_at_the_same_time_are_all_kept() {
     });
     let expected: serde_json::Map<_, _> =
         names.iter().map(|name| (name.clone(), json!(name))).collect();
-    assert_eq!(kept(&home), Value::Object(expected));
+    assert_eq!(stored_secrets(&home), Value::Object(expected));
 }
 
 #[test]
@@ -148,7 +151,7 @@ fn a_server_gets_the_secrets_that_its_entry_refers_to() {
         "for name in ['TOKEN', 'BEARER', 'WITH_DEFAULT', 'SET_OUTSIDE', 'UNNAMED', 'HOME']:\n    \
          print(name, await mcp__fixture__env(name=name))\n",
     );
-    let mut command = home.configured(&["run", &home.text_path("program.py")]);
+    let mut command = home.onecall_with_config(&["run", &home.text_path("program.py")]);
     command.env("OUTSIDE", "from the environment");
     let ended = finish(command);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -174,10 +177,10 @@ fn a_file_that_others_can_read_is_not_used() {
         assert_eq!(ended.stdout, "default\n", "{mode:o}");
         assert!(ended.stderr.contains("other users can read it"), "{}", ended.stderr);
     }
-    insta::assert_snapshot!(shown(&home, &finish(home.onecall(&["secrets", "list"]))));
+    insta::assert_snapshot!(stable_output(&home, &finish(home.onecall(&["secrets", "list"]))));
     let ended = with_input(home.onecall(&["secrets", "set", "NEW"]), b"x");
     assert_eq!((ended.code, mode(&file)), (Some(2), 0o644), "{}", ended.stderr);
-    let doctor = finish(home.configured(&["doctor"]));
+    let doctor = finish(home.onecall_with_config(&["doctor"]));
     assert!(doctor.stdout.contains("other users can read it"), "{}", doctor.stdout);
     set_mode(&file, 0o600);
     assert_eq!(home.run(program).stdout, format!("{VALUE}\n"));
@@ -191,7 +194,7 @@ fn a_file_that_others_can_read_is_not_used() {
 fn a_gateway_follows_a_change() {
     let servers = [server(&json!({ "TOKEN": "${TOKEN:-none yet}" }))];
     let home = Home::with_config(&json!({ "servers": servers }));
-    let session = Session::open(home.configured(&["serve", "--log", "info"]));
+    let session = Session::open(home.onecall_with_config(&["serve", "--log", "info"]));
     let mut gateway = Gateway { session, home };
     let program = "print(await mcp__fixture__env(name='TOKEN'))";
     assert_eq!(gateway.prints(program), "none yet\n");
@@ -208,10 +211,10 @@ fn records_do_not_show_secrets() {
     set(&home, "TOKEN", VALUE);
     let ended = home.run("print((await mcp__fixture__args())['argv'][-1])");
     assert_eq!(ended.stdout, format!("named-{VALUE}\n"));
-    let runs = finish(home.configured(&["runs", "--json"]));
+    let runs = finish(home.onecall_with_config(&["runs", "--json"]));
     let runs: Value = serde_json::from_str(&runs.stdout).unwrap();
     let id = runs[0]["id"].as_str().unwrap();
-    let run = finish(home.configured(&["runs", "show", id, "--json"]));
+    let run = finish(home.onecall_with_config(&["runs", "show", id, "--json"]));
     assert!(run.stdout.contains("named-[redacted]"), "{}", run.stdout);
     for path in home.state_files() {
         let bytes = std::fs::read(&path).unwrap_or_default();
@@ -251,12 +254,12 @@ fn secrets_of_servers(home: &Home) -> String {
 fn init_keeps_secrets_on_request() {
     let home = client();
     let mut init = home.onecall(&["init", "--yes", "--keep-secrets"]);
-    // It would hide a secret of the same name.
+    // The variable would hide a secret of this name.
     init.env("API_TOKEN", "something else");
     let ended = finish(init);
-    assert_eq!(ended.code, Some(0), "{}", shown(&home, &ended));
+    assert_eq!(ended.code, Some(0), "{}", stable_output(&home, &ended));
     let expected = json!({ "TICKETS_API_TOKEN": VALUE, "SALES_API_TOKEN": "swordfish-0815" });
-    assert_eq!(kept(&home), expected);
+    assert_eq!(stored_secrets(&home), expected);
     let config = std::fs::read_to_string(home.path("home/config/onecall/config.yaml")).unwrap();
     assert!(!config.contains("swordfish"), "{config}");
     assert_eq!(secrets_of_servers(&home), format!("{VALUE}\nswordfish-0815\n"));
@@ -266,7 +269,7 @@ fn init_keeps_secrets_on_request() {
 fn init_says_which_secrets_it_left_out() {
     let home = client();
     let ended = finish(home.onecall(&["init", "--yes"]));
-    let screen = shown(&home, &ended);
+    let screen = stable_output(&home, &ended);
     // The width of the table depends on where the server is.
     let (_, after) = screen.split_once("\nsales ").unwrap();
     let (_, after) = after.split_once('\n').unwrap();
@@ -277,7 +280,7 @@ fn init_says_which_secrets_it_left_out() {
     let installed = install();
     assert!(installed.stderr.contains(named), "{}", installed.stderr);
     assert_eq!(finish(home.onecall(&["uninstall", "--yes", "claude-code"])).code, Some(0));
-    // As it was told.
+    // The commands that the message advises.
     set(&home, "API_TOKEN", VALUE);
     set(&home, "SALES_API_TOKEN", "swordfish-0815");
     assert_eq!(secrets_of_servers(&home), format!("{VALUE}\nswordfish-0815\n"));
@@ -310,7 +313,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
 
 /// Runs a command on a terminal; each question is answered once it is there.
-fn on_terminal(command: &Command, answers: &[(&str, &str)]) -> Ended {
+fn on_terminal(command: &Command, answers: &[(&str, &str)]) -> CommandResult {
     let mut python = Command::new("python3");
     python.args(["-c", TERMINAL]).arg(command.get_program()).args(command.get_args());
     let set = |(name, value): (_, Option<_>)| Some((name, value?));
@@ -332,7 +335,7 @@ fn a_value_is_typed_unseen() {
         "Value of TOKEN (not shown): \r\nStored TOKEN in {file}; configurations refer to it as ${{TOKEN}}\r\n"
     );
     assert_eq!((ended.code, ended.stdout), (Some(0), expected));
-    assert_eq!(kept(&home), json!({ "TOKEN": VALUE }));
+    assert_eq!(stored_secrets(&home), json!({ "TOKEN": VALUE }));
 }
 
 #[test]
@@ -340,8 +343,11 @@ fn the_default_answers_of_init_lead_to_servers_that_work() {
     let home = client();
     let answers = [("confirms)", "\r"), ("[Y/n]", "\n")];
     let ended = on_terminal(&home.onecall(&["init"]), &answers);
-    assert_eq!(ended.code, Some(0), "{}", shown(&home, &ended));
-    assert_eq!(kept(&home), json!({ "API_TOKEN": VALUE, "SALES_API_TOKEN": "swordfish-0815" }));
+    assert_eq!(ended.code, Some(0), "{}", stable_output(&home, &ended));
+    assert_eq!(
+        stored_secrets(&home),
+        json!({ "API_TOKEN": VALUE, "SALES_API_TOKEN": "swordfish-0815" })
+    );
     assert_eq!(secrets_of_servers(&home), format!("{VALUE}\nswordfish-0815\n"));
 }
 
@@ -350,7 +356,7 @@ fn init_keeps_no_secret_of_a_user_who_refuses() {
     let home = client();
     let answers = [("confirms)", "\r"), ("[Y/n]", "n\n")];
     let ended = on_terminal(&home.onecall(&["init", "--no-check"]), &answers);
-    assert_eq!(ended.code, Some(0), "{}", shown(&home, &ended));
+    assert_eq!(ended.code, Some(0), "{}", stable_output(&home, &ended));
     assert!(ended.stdout.contains("onecall secrets set SALES_API_TOKEN"), "{}", ended.stdout);
     assert!(!home.path(SECRETS).exists());
 }

@@ -1,4 +1,4 @@
-//! Bridged servers that misbehave: each costs only itself.
+//! Bridged servers that misbehave: the other servers still work.
 
 use serde_json::{Value, json};
 use testkit::bins;
@@ -25,8 +25,8 @@ fn assert_unavailable(gateway: &mut Gateway, reason: &str) {
     assert!(gateway.callable_tools().iter().all(|name| !name.starts_with("mcp__bad__")));
     gateway.wait_for_log(&["WARN", "server=bad", reason]);
     let failure = gateway.fails("await mcp__bad__add(1, 2)");
-    let told = "ToolError: 'mcp__bad__add' failed: server 'bad' is not running: ";
-    assert!(failure.lines().last().unwrap_or_default().starts_with(told), "{failure}");
+    let expected = "ToolError: 'mcp__bad__add' failed: server 'bad' is not running: ";
+    assert!(failure.lines().last().unwrap_or_default().starts_with(expected), "{failure}");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_server_that_is_no_program() {
     let file = home.write("notes.txt", "not a program");
     let servers = json!([fixture("good", &[]), { "name": "bad", "command": file }]);
     home.write("config.json", json!({ "servers": servers }).to_string());
-    assert_unavailable(&mut Gateway::at(home), "may not be executed; check its permissions");
+    assert_unavailable(&mut Gateway::in_home(home), "may not be executed; check its permissions");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn slow_home() -> Home {
 #[test]
 fn a_server_that_is_slow_to_start_is_waited_for() {
     let home = slow_home();
-    let mut session = Session::new(Client::spawn(home.configured(&["serve"])));
+    let mut session = Session::new(Client::spawn(home.onecall_with_config(&["serve"])));
     session.initialize(PROTOCOL);
     let mut gateway = Gateway { session, home };
     let program = gateway.start("print(await mcp__slow__add(1, 2))");
@@ -167,7 +167,7 @@ fn only_the_configured_environment_reaches_a_server() {
         "env": { "API_KEY": "${SECRET}-1", "EMPTY": "" },
     });
     home.write("config.json", json!({ "servers": [server] }).to_string());
-    let mut command = home.configured(&["serve"]);
+    let mut command = home.onecall_with_config(&["serve"]);
     command.env("SECRET", "s3cret").env("LANG", "C.UTF-8").env("AWS_KEY", "not for others");
     let mut gateway = Gateway { session: Session::open(command), home };
     let code = "
@@ -202,7 +202,7 @@ fn a_server_gets_what_it_needs_and_what_it_inherits_by_name() {
         ],
     });
     let home = Home::with_config(&config);
-    let mut command = home.configured(&["serve"]);
+    let mut command = home.onecall_with_config(&["serve"]);
     let variables = [
         "SSL_CERT_FILE",
         "NODE_EXTRA_CA_CERTS",
@@ -234,7 +234,7 @@ fn what_a_server_says_on_stderr_is_logged_under_its_name() {
     let flags = ["--stderr", "hello from \u{1b}[31mthe server", "--stderr", "second line"];
     let servers = [fixture("chatty", &flags)];
     let home = Home::with_config(&json!({ "servers": servers }));
-    let session = Session::open(home.configured(&["serve", "--log", "info"]));
+    let session = Session::open(home.onecall_with_config(&["serve", "--log", "info"]));
     let mut gateway = Gateway { session, home };
     gateway.wait_for_log(&["INFO", "hello from", "the server", "server=chatty"]);
     gateway.wait_for_log(&["INFO", "second line", "server=chatty"]);
@@ -253,7 +253,7 @@ fn a_server_that_would_start_onecall_itself_is_skipped() {
 
 #[test]
 fn a_call_has_the_time_of_its_program_and_ends_with_it() {
-    let (mut gateway, received) = Gateway::recorded(&json!({ "timeout_seconds": 3 }));
+    let (mut gateway, received) = Gateway::with_message_log(&json!({ "timeout_seconds": 3 }));
     assert_eq!(
         gateway.fails("await mcp__fixture__hang()"),
         "TimeoutError: Execution exceeded 3s limit"
@@ -266,7 +266,7 @@ fn a_call_has_the_time_of_its_program_and_ends_with_it() {
         "execution": { "timeout_seconds": 3 },
     });
     let home = Home::with_config(&config);
-    let alone = support::finish(home.configured(&["call", "mcp__alone__hang"]));
+    let alone = support::finish(home.onecall_with_config(&["call", "mcp__alone__hang"]));
     assert_eq!(alone.code, Some(1), "{}", alone.stderr);
     assert_eq!(alone.stderr.lines().next(), Some("'mcp__alone__hang' failed: no answer within 3s"));
 }

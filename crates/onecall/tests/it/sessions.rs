@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::mcp::ToolAnswer;
 use testkit::process::{is_alive, wait_until};
 
-use crate::support::{self, Gateway, Home, PATIENCE, failed, fixture, printed};
+use crate::support::{self, Gateway, Home, TIMEOUT, failed, fixture, printed};
 
 fn gateway(sessions: &Value) -> Gateway {
     Gateway::with_config(&json!({
@@ -69,8 +69,8 @@ fn a_session_whose_process_dies_is_lost_and_that_is_said() {
     let lost = "[Session 'a' has ended: its variables are gone]";
     for code in ["import os\nos._exit(3)", "x = bytearray(10**9)"] {
         run(&mut gateway, "a", "x = 1");
-        let told = failed(&run(&mut gateway, "a", code));
-        assert!(told.ends_with(lost), "{told}");
+        let message = failed(&run(&mut gateway, "a", code));
+        assert!(message.ends_with(lost), "{message}");
         assert_eq!(printed(&run(&mut gateway, "a", "print('x' in globals())")), "False\n");
     }
 }
@@ -79,10 +79,10 @@ fn a_session_whose_process_dies_is_lost_and_that_is_said() {
 fn a_session_that_times_out_is_lost_and_that_is_said() {
     let mut gateway = Gateway::with_config(&json!({ "execution": { "timeout_seconds": 1 } }));
     run(&mut gateway, "a", "x = 1");
-    let told = failed(&run(&mut gateway, "a", "while True: pass"));
+    let message = failed(&run(&mut gateway, "a", "while True: pass"));
     let expected = "TimeoutError: Execution exceeded 1s limit\n\
                     [Session 'a' has ended: its variables are gone]";
-    assert_eq!(told, expected);
+    assert_eq!(message, expected);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn an_idle_session_ends_and_its_client_hears_of_it_once() {
         "workspace": { "path": "data", "mode": "read-only" },
     }));
     std::fs::create_dir(home.path("data")).unwrap();
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     // Its program goes on until its process was found.
     let code = "import os\nx = 1\nwhile not os.path.exists('found'): pass";
     let call =
@@ -100,12 +100,12 @@ fn an_idle_session_ends_and_its_client_hears_of_it_once() {
     let worker = gateway.busy_worker();
     gateway.home.write("data/found", "");
     assert_eq!(printed(&gateway.session.finish_call(call)), "(no output)");
-    assert!(wait_until(PATIENCE, || !is_alive(worker)), "its process ends");
-    let told = failed(&run(&mut gateway, "a", "print(x)"));
+    assert!(wait_until(TIMEOUT, || !is_alive(worker)), "its process ends");
+    let message = failed(&run(&mut gateway, "a", "print(x)"));
     let expected = "SessionEnded: session 'a' has ended: it was not used for 0 seconds. Its \
                     variables are gone and nothing was executed; run it again to begin a new \
                     session of that name";
-    assert_eq!(told, expected);
+    assert_eq!(message, expected);
     assert_eq!(printed(&run(&mut gateway, "a", "print('x' in globals())")), "False\n");
 }
 
@@ -118,8 +118,8 @@ fn a_cancelled_program_ends_its_session() {
         gateway.session.start_call("execute_program", json!({ "code": code, "session": "a" }));
     gateway.busy_worker();
     gateway.session.cancel(call);
-    let told = failed(&run(&mut gateway, "a", "print(x)"));
-    assert!(told.contains("its last program was cancelled"), "{told}");
+    let message = failed(&run(&mut gateway, "a", "print(x)"));
+    assert!(message.contains("its last program was cancelled"), "{message}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::json;
 use testkit::mcp::CallId;
 use testkit::process::{Process, wait_until};
 
-use crate::support::traces::Traces;
-use crate::support::{Gateway, PATIENCE};
+use crate::support::resource_usage::ResourceUsage;
+use crate::support::{Gateway, TIMEOUT};
 
 /// Enough to have used everything once, on every thread of the gateway.
 const WARM_UP: usize = 200;
@@ -77,8 +77,8 @@ fn run(gateway: &mut Gateway, numbers: impl Iterator<Item = usize>) {
     }
 }
 
-fn traces(gateway: &mut Gateway) -> Traces {
-    Traces::read(gateway.pid(), &[], "nothing is marked")
+fn resource_usage(gateway: &mut Gateway) -> ResourceUsage {
+    ResourceUsage::read(gateway.pid(), &[], "nothing is marked")
 }
 
 /// Of the gateway and of the zygote.
@@ -91,12 +91,12 @@ fn memory(gateway: &mut Gateway) -> [u64; 2] {
 fn a_gateway_ends_as_it_began() {
     let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 8 }));
     run(&mut gateway, 0..WARM_UP);
-    let before = Traces::at_rest(|| traces(&mut gateway));
+    let before = ResourceUsage::when_idle(|| resource_usage(&mut gateway));
     let memory_before = memory(&mut gateway);
     run(&mut gateway, 0..PROGRAMS);
-    let mut after = traces(&mut gateway);
-    wait_until(PATIENCE, || {
-        after = traces(&mut gateway);
+    let mut after = resource_usage(&mut gateway);
+    wait_until(TIMEOUT, || {
+        after = resource_usage(&mut gateway);
         after == before
     });
     assert_eq!(after, before, "{}", after.difference(&before));

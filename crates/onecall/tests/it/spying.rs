@@ -10,7 +10,7 @@ use testkit::bins;
 use testkit::mcp::Session;
 use testkit::process::{Process, descendants, unique_mark, wait_until};
 
-use crate::support::{Gateway, Home, PATIENCE};
+use crate::support::{Gateway, Home, TIMEOUT};
 
 /// Says of every process of its user what of it can be read (`PID NAME`), and where the pattern `$1` is in
 /// that (`PID NAME SECRET`).
@@ -97,7 +97,7 @@ fn servers_and_commands_see_nothing_of_the_gateway() {
         "local_tools": { "look": { "command": ["sh", spy, pattern], "output": "text" } },
     });
     home.write("config.json", config.to_string());
-    let mut command = home.configured(&["serve"]);
+    let mut command = home.onecall_with_config(&["serve"]);
     command.env("GATEWAY_SECRET", &secret);
     let session = Session::open(as_ordinary_user(&home, &command));
     let mut gateway = Gateway { session, home };
@@ -112,7 +112,7 @@ fn servers_and_commands_see_nothing_of_the_gateway() {
         ",
     );
     let report = gateway.home.path("report");
-    assert!(wait_until(PATIENCE, || report.exists()));
+    assert!(wait_until(TIMEOUT, || report.exists()));
     let by_server = std::fs::read_to_string(report).unwrap();
 
     let pid = gateway.pid();

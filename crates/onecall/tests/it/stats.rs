@@ -5,7 +5,7 @@ use testkit::bins;
 use testkit::mcp::Session;
 use testkit::process::{Process, wait_until};
 
-use crate::support::{Gateway, Home, PATIENCE, finish, fixture};
+use crate::support::{Gateway, Home, TIMEOUT, finish, fixture};
 
 fn gateway(more: Value) -> Gateway {
     let mut config = json!({ "servers": [fixture("fixture", &[])] });
@@ -14,7 +14,7 @@ fn gateway(more: Value) -> Gateway {
 }
 
 fn parsed(home: &Home, arguments: &[&str]) -> Value {
-    let ended = finish(home.configured(arguments));
+    let ended = finish(home.onecall_with_config(arguments));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     serde_json::from_str(&ended.stdout).expect("JSON on stdout")
 }
@@ -22,7 +22,7 @@ fn parsed(home: &Home, arguments: &[&str]) -> Value {
 /// What the only run was worth, once it is recorded.
 fn recorded(home: &Home) -> Value {
     let mut tokens = Value::Null;
-    let done = wait_until(PATIENCE, || {
+    let done = wait_until(TIMEOUT, || {
         tokens = parsed(home, &["runs", "--json"])[0]["tokens"].clone();
         tokens.is_object()
     });
@@ -35,7 +35,7 @@ fn exact(text: &str) -> usize {
 }
 
 /// A tool as clients show it to their models.
-fn shown(name: &str, tool: &Value) -> String {
+fn definition_for_model(name: &str, tool: &Value) -> String {
     let (description, schema) = (&tool["description"], &tool["inputSchema"]);
     json!({ "name": name, "description": description, "input_schema": schema }).to_string()
 }
@@ -47,7 +47,7 @@ const PROGRAM: &str = "
     print(total)
 ";
 
-/// The estimates are as near to the exact counts as sizes can tell.
+/// Tokens are estimated from sizes; the estimates are close to the exact counts.
 #[test]
 fn tokens_are_estimated_from_sizes() {
     let mut gateway = gateway(json!({}));
@@ -63,7 +63,10 @@ fn tokens_are_estimated_from_sizes() {
         .list_tools()
         .iter()
         .map(|tool| {
-            exact(&shown(&format!("mcp__fixture__{}", tool["name"].as_str().unwrap()), tool))
+            exact(&definition_for_model(
+                &format!("mcp__fixture__{}", tool["name"].as_str().unwrap()),
+                tool,
+            ))
         })
         .sum();
     for _ in 0..20 {
@@ -110,7 +113,7 @@ fn agents_are_told_what_they_saved_if_they_are_to_be() {
     let mut forgetful = self::gateway(json!({ "report_savings": true, "records": "off" }));
     let answer = forgetful.execute("raise ValueError('no')");
     assert!(answer.text.contains("\n[Tokens: "), "{}", answer.text);
-    let listed = finish(forgetful.home.configured(&["runs", "--json"]));
+    let listed = finish(forgetful.home.onecall_with_config(&["runs", "--json"]));
     assert_eq!(listed.stdout, "[]\n");
 }
 
@@ -121,7 +124,7 @@ fn figures_add_up() {
     gateway.prints("await mcp__fixture__add(a=1, b=1)\nawait mcp__fixture__echo(value='x')");
     gateway.fails("await mcp__fixture__fail(message='no')");
     let mut stats = Value::Null;
-    let done = wait_until(PATIENCE, || {
+    let done = wait_until(TIMEOUT, || {
         stats = parsed(&gateway.home, &["stats", "--json"]);
         stats["total"]["runs"] == 3
     });
@@ -149,7 +152,7 @@ fn figures_add_up() {
     assert_eq!(tools, expected.map(|(name, figures)| (name, figures.map(Value::from).to_vec())));
     assert_eq!(figures(&stats["servers"][0], &of_calls), [3, 6, 1]);
     for columns in [60, 200] {
-        let mut command = gateway.home.configured(&["stats"]);
+        let mut command = gateway.home.onecall_with_config(&["stats"]);
         command.env("COLUMNS", columns.to_string());
         let shown = finish(command).stdout;
         let widest = shown.lines().skip(1).map(|line| line.chars().count()).max();
@@ -170,11 +173,11 @@ fn runs_of_the_command_line_save_no_tokens() {
     let figures =
         ["runs", "agent_runs", "direct_tokens", "saved_tokens"].map(|key| &stats["total"][key]);
     assert_eq!(figures, [1, 0, 0, 0]);
-    let shown = finish(home.configured(&["stats"])).stdout;
+    let shown = finish(home.onecall_with_config(&["stats"])).stdout;
     let headline = "1 runs (0 failed), 0 calls (0 failed). All of them ran from the command line; \
                     tokens are saved when an agent runs programs.\n";
     assert!(shown.starts_with(headline), "{shown}");
-    let listed = finish(home.configured(&["runs"])).stdout;
+    let listed = finish(home.onecall_with_config(&["runs"])).stdout;
     let run: Vec<&str> = listed.lines().nth(1).unwrap_or_default().split_whitespace().collect();
-    assert_eq!(run[3..], ["0", "-", "command", "line", "ok"], "{listed}");
+    assert!(run.ends_with(&["0", "-", "command", "line", "ok"]), "{listed}");
 }

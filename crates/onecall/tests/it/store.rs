@@ -6,26 +6,26 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
-use crate::support::{Ended, Gateway, Home, PATIENCE, finish, fixture};
+use crate::support::{CommandResult, Gateway, Home, TIMEOUT, finish, fixture};
 
 fn home(store: Value) -> Home {
     Home::with_config(&json!({ "servers": [fixture("fixture", &[])], "store": store }))
 }
 
-fn run(home: &Home) -> Ended {
+fn run(home: &Home) -> CommandResult {
     let ended = home.run("print(await mcp__fixture__add(a=1, b=2))");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "3\n"), "{}", ended.stderr);
     ended
 }
 
 fn runs(home: &Home) -> usize {
-    let ended = finish(home.configured(&["runs", "--json", "--limit", "1000"]));
+    let ended = finish(home.onecall_with_config(&["runs", "--json", "--limit", "1000"]));
     let runs: Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
     runs.as_array().expect("a list").len()
 }
 
 /// The warnings in what was said.
-fn warnings(ended: &Ended) -> Vec<&str> {
+fn warnings(ended: &CommandResult) -> Vec<&str> {
     ended.stderr.lines().filter(|line| line.contains("WARN")).collect()
 }
 
@@ -46,8 +46,12 @@ fn a_damaged_file_is_told_once_and_begun_anew() {
     let home = home(json!({}));
     let file = home.write("home/state/onecall/onecall.db", "nothing that makes sense");
     let ended = run(&home);
-    let told = warnings(&ended);
-    assert!(told.len() == 1 && told[0].contains("was damaged, or not a store"), "{}", ended.stderr);
+    let messages = warnings(&ended);
+    assert!(
+        messages.len() == 1 && messages[0].contains("was damaged, or not a store"),
+        "{}",
+        ended.stderr
+    );
     assert_eq!(warnings(&run(&home)), [""; 0]);
     assert_eq!(runs(&home), 2);
     let is_aside = |name: &str| name.starts_with("onecall.db.damaged-");
@@ -63,10 +67,10 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn a_file_that_is_damaged_while_it_is_used_is_begun_anew() {
-    let mut gateway = Gateway::at(home(json!({})));
+    let mut gateway = Gateway::in_home(home(json!({})));
     let file = gateway.home.path("home/state/onecall/onecall.db");
     gateway.prints("print(1)");
-    assert!(wait_until(PATIENCE, || runs(&gateway.home) == 1));
+    assert!(wait_until(TIMEOUT, || runs(&gateway.home) == 1));
     let is_of_store = |name: &String| name.starts_with("onecall.db");
     for name in names(file.parent().unwrap()).into_iter().filter(is_of_store) {
         fs::write(file.with_file_name(name), [0xa5; 100_000]).unwrap();
@@ -77,30 +81,30 @@ fn a_file_that_is_damaged_while_it_is_used_is_begun_anew() {
     // Before anything else opens the store, which would set the file aside, too.
     gateway.wait_for_log(&["was damaged, or not a store"]);
     // The first of them may be what it was noticed by.
-    assert!(wait_until(PATIENCE, || runs(&gateway.home) >= 2), "{}", runs(&gateway.home));
+    assert!(wait_until(TIMEOUT, || runs(&gateway.home) >= 2), "{}", runs(&gateway.home));
 }
 
 #[test]
 fn a_deleted_file_is_begun_anew() {
-    let mut gateway = Gateway::at(home(json!({})));
+    let mut gateway = Gateway::in_home(home(json!({})));
     gateway.prints("print(1)");
-    assert!(wait_until(PATIENCE, || runs(&gateway.home) == 1));
+    assert!(wait_until(TIMEOUT, || runs(&gateway.home) == 1));
     fs::remove_dir_all(gateway.home.path("home/state/onecall")).unwrap();
     gateway.prints("print(2)");
-    assert!(wait_until(PATIENCE, || runs(&gateway.home) == 1));
+    assert!(wait_until(TIMEOUT, || runs(&gateway.home) == 1));
 }
 
 #[test]
 fn a_place_that_cannot_be_had_is_told_once() {
     let home = home(json!({}));
     home.write("home/state/onecall", "a file in the place of a folder");
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     for _ in 0..3 {
         gateway.prints("print(await mcp__fixture__add(a=1, b=2))");
     }
     gateway.wait_for_log(&["nothing is stored", "cannot be used"]);
     gateway.session.client().close_stdin();
-    assert!(gateway.session.client().wait(PATIENCE).is_some());
+    assert!(gateway.session.client().wait(TIMEOUT).is_some());
     let said = gateway.session.client().stderr();
     assert_eq!(said.matches("nothing is stored").count(), 1, "{said}");
 }
@@ -121,5 +125,5 @@ fn several_processes_share_it() {
             assert!(!gateway.session.finish_call(call).is_error);
         }
     }
-    assert!(wait_until(PATIENCE, || runs(&shared) == 30), "{}", runs(&shared));
+    assert!(wait_until(TIMEOUT, || runs(&shared) == 30), "{}", runs(&shared));
 }

@@ -9,14 +9,14 @@ use testkit::mcp::Session;
 use testkit::process::{descendants, is_alive, wait_until};
 use testkit::remote::HttpFixture;
 
-use crate::support::{Gateway, Home, PATIENCE};
+use crate::support::{Gateway, Home, TIMEOUT};
 
-/// A gateway that tells when servers come and go.
-fn talkative(home: Home) -> Gateway {
-    Gateway { session: Session::open(home.configured(&["serve", "--log", "info"])), home }
+/// A gateway that logs when servers connect and end.
+fn gateway_with_log(home: Home) -> Gateway {
+    Gateway { session: Session::open(home.onecall_with_config(&["serve", "--log", "info"])), home }
 }
 
-/// The lines of the log that tell of a change.
+/// The lines of the log about changes of a server's state.
 fn changes(gateway: &mut Gateway) -> Vec<String> {
     let is_change = |line: &&str| line.contains("connected to") || line.contains("not available");
     gateway.session.client().stderr().lines().filter(is_change).map(str::to_owned).collect()
@@ -25,7 +25,7 @@ fn changes(gateway: &mut Gateway) -> Vec<String> {
 /// Waits until so many changes are in the log.
 fn wait_for_changes(gateway: &mut Gateway, count: usize) -> Vec<String> {
     let mut seen = Vec::new();
-    wait_until(PATIENCE, || {
+    wait_until(TIMEOUT, || {
         seen = changes(gateway);
         seen.len() >= count
     });
@@ -42,7 +42,7 @@ fn gated(home: &Home, gate: &str) -> Value {
 }
 
 /// What a failed call says about the next start.
-fn outlook(gateway: &mut Gateway) -> String {
+fn next_start_message(gateway: &mut Gateway) -> String {
     let code = "
         import time
         started = time.monotonic()
@@ -56,15 +56,15 @@ fn outlook(gateway: &mut Gateway) -> String {
     let known =
         "'mcp__bad__counter' failed: server 'bad' is not running: has exited (exit status: ";
     let how = said.strip_prefix(known).unwrap_or_else(|| panic!("{said}"));
-    let (_, outlook) = how.split_once("; ").unwrap_or_else(|| panic!("{said}"));
-    outlook.to_owned()
+    let (_, message) = how.split_once("; ").unwrap_or_else(|| panic!("{said}"));
+    message.to_owned()
 }
 
 #[test]
 fn a_server_that_dies_is_started_again() {
     let home = Home::new();
     home.write("config.json", json!({ "servers": [gated(&home, "closed")] }).to_string());
-    let mut gateway = talkative(home);
+    let mut gateway = gateway_with_log(home);
     let code = "print(await mcp__bad__counter(), await mcp__bad__counter())";
     assert_eq!(gateway.prints(code), "1 2\n");
     let gate = gateway.home.write("closed", "");
@@ -72,22 +72,23 @@ fn a_server_that_dies_is_started_again() {
     assert!(failure.contains("failed: server 'bad' has exited (exit status: 3)"), "{failure}");
 
     // Calls do not wait for it, however long it takes.
-    let seconds = |outlook: String| -> Option<u64> {
-        let seconds = outlook.strip_prefix("it is started again in ")?.strip_suffix(" s")?;
+    let seconds = |message: String| -> Option<u64> {
+        let seconds = message.strip_prefix("onecall starts it again in ")?.strip_suffix(" s")?;
         Some(seconds.parse().unwrap())
     };
-    let waits_long = || seconds(outlook(&mut gateway)).is_some_and(|seconds| seconds >= 3);
-    assert!(wait_until(PATIENCE, waits_long));
+    let waits_long =
+        || seconds(next_start_message(&mut gateway)).is_some_and(|seconds| seconds >= 3);
+    assert!(wait_until(TIMEOUT, waits_long));
 
     fs::remove_file(gate).unwrap();
     let changes = wait_for_changes(&mut gateway, 4);
-    let told = [
+    let expected = [
         ("INFO", "connected to"),
         ("WARN", "not available: has exited (exit status: 3); its stderr ends with: for people"),
-        ("WARN", "not available: has exited (exit status: 9) during the handshake; it is started"),
+        ("WARN", "not available: has exited (exit status: 9) during the handshake; onecall starts"),
         ("INFO", "connected to"),
     ];
-    for (line, (level, words)) in changes.iter().zip(told) {
+    for (line, (level, words)) in changes.iter().zip(expected) {
         assert!(line.contains(level) && line.contains(words), "{changes:#?}");
     }
     assert_eq!(gateway.prints("print(await mcp__bad__counter())"), "1\n");
@@ -100,28 +101,28 @@ fn a_server_that_dies_at_once_is_given_ever_more_time() {
     let arguments = ["-c", script, &home.text_path("starts")];
     let server = json!({ "name": "bad", "command": "sh", "args": arguments });
     home.write("config.json", json!({ "servers": [server] }).to_string());
-    let mut gateway = talkative(home);
+    let mut gateway = gateway_with_log(home);
     let path = gateway.home.path("starts");
     let starts = || -> Vec<u128> {
         let text = fs::read_to_string(&path).unwrap_or_default();
         text.lines().map(|line| line.parse().unwrap()).collect()
     };
-    assert!(wait_until(PATIENCE, || starts().len() == 4));
+    assert!(wait_until(TIMEOUT, || starts().len() == 4));
     let times = starts();
     let pauses: Vec<u128> = times.windows(2).map(|pair| (pair[1] - pair[0]) / 1_000_000).collect();
     for (pause, least) in pauses.iter().zip([400, 800, 1600]) {
-        // The clock that tells the server the time may be a little off ours.
+        // The server's clock may differ a little from the test's.
         assert!(*pause + 20 >= least, "{pauses:?}");
     }
-    // The same once more is no change.
+    // A repeated failure for an equal reason is not logged again.
     assert_eq!(changes(&mut gateway).len(), 1);
 
     // It would be started again in more than three seconds, which are not waited for.
     let family = descendants(gateway.pid());
     let client = gateway.session.client();
     client.close_stdin();
-    assert_eq!(client.wait(PATIENCE).expect("the gateway ends").code(), Some(0));
-    assert!(wait_until(PATIENCE, || family.iter().all(|process| !is_alive(process.pid))));
+    assert_eq!(client.wait(TIMEOUT).expect("the gateway ends").code(), Some(0));
+    assert!(wait_until(TIMEOUT, || family.iter().all(|process| !is_alive(process.pid))));
     assert_eq!(starts(), times);
 }
 
@@ -130,12 +131,12 @@ fn a_server_that_appears_later_comes_up() {
     let home = Home::new();
     let server = json!({ "name": "late", "command": home.path("late") });
     home.write("config.json", json!({ "servers": [server] }).to_string());
-    let mut gateway = talkative(home);
+    let mut gateway = gateway_with_log(home);
     assert_eq!(gateway.callable_tools(), [""; 0]);
     assert!(wait_for_changes(&mut gateway, 1)[0].contains("was not found"));
     symlink(bins::fixture_server(), gateway.home.path("late")).unwrap();
     wait_for_changes(&mut gateway, 2);
-    assert!(wait_until(PATIENCE, || gateway.callable_tools().len() == 35));
+    assert!(wait_until(TIMEOUT, || gateway.callable_tools().len() == 35));
     assert_eq!(gateway.prints("print(await mcp__late__add(1, 2))"), "3\n");
 }
 
@@ -151,12 +152,12 @@ fn the_tools_of_a_server_that_comes_back_are_listed_anew() {
     let arguments = ["-c", script, &fixture, &home.text_path("was-here")];
     let server: Value = json!({ "name": "new", "command": "sh", "args": arguments });
     home.write("config.json", json!({ "servers": [server] }).to_string());
-    let mut gateway = talkative(home);
+    let mut gateway = gateway_with_log(home);
     assert_eq!(gateway.callable_tools().len(), 35);
     gateway.fails("await mcp__new__crash()");
     // Known while it is down, and more when it is back.
     assert!(gateway.callable_tools().len() >= 35);
-    assert!(wait_until(PATIENCE, || gateway.callable_tools().len() == 40));
+    assert!(wait_until(TIMEOUT, || gateway.callable_tools().len() == 40));
     let code = "print(await mcp__new__tool_00005(invoice_id='a'))";
     assert_eq!(gateway.prints(code), "{'invoice_id': 'a'}\n");
 }
@@ -169,11 +170,11 @@ fn a_remote_server_that_starts_after_the_gateway_comes_up() {
         let (address, url) = (early.address().to_owned(), early.url(path));
         drop(early);
         let servers = [json!({ "name": "far", "url": url })];
-        let mut gateway = talkative(Home::with_config(&json!({ "servers": servers })));
+        let mut gateway = gateway_with_log(Home::with_config(&json!({ "servers": servers })));
         assert!(wait_for_changes(&mut gateway, 1)[0].contains("Connection refused"));
         let _late = HttpFixture::start_at(&address, &face);
         wait_for_changes(&mut gateway, 2);
-        assert!(wait_until(PATIENCE, || gateway.callable_tools().len() == 35));
+        assert!(wait_until(TIMEOUT, || gateway.callable_tools().len() == 35));
         assert_eq!(gateway.prints("print(await mcp__far__add(1, 2))"), "3\n");
     }
 }
@@ -184,12 +185,12 @@ fn a_remote_server_whose_stream_ends_is_reached_again() {
     let fixture = HttpFixture::start(&face);
     let address = fixture.address().to_owned();
     let servers = [json!({ "name": "far", "url": fixture.url("/sse"), "transport": "sse" })];
-    let mut gateway = talkative(Home::with_config(&json!({ "servers": servers })));
+    let mut gateway = gateway_with_log(Home::with_config(&json!({ "servers": servers })));
     assert_eq!(gateway.prints("print(await mcp__far__counter())"), "1\n");
     drop(fixture);
-    gateway.wait_for_log(&["WARN", "server=far", "not available", "it is started again in"]);
+    gateway.wait_for_log(&["WARN", "server=far", "not available", "onecall starts it again in"]);
     let _back = HttpFixture::start_at(&address, &face);
     let back = || changes(&mut gateway).last().is_some_and(|line| line.contains("connected to"));
-    assert!(wait_until(PATIENCE, back));
+    assert!(wait_until(TIMEOUT, back));
     assert_eq!(gateway.prints("print(await mcp__far__counter())"), "1\n");
 }

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use crate::support::{Ended, Home, finish, fixture};
+use crate::support::{CommandResult, Home, finish, fixture};
 
-fn onecall(home: &Home, file: &str, arguments: &[&str]) -> Ended {
+fn onecall(home: &Home, file: &str, arguments: &[&str]) -> CommandResult {
     let path = home.text_path(file);
     let mut ended = finish(home.onecall(&[&["--config", &path], arguments].concat()));
     ended.stderr = ended.stderr.replace(&home.text_path(""), "[home]/");
     ended
 }
 
-/// The same two servers, in the ways that a configuration can be written.
+/// Two servers, in each format of a configuration.
 const FILES: [(&str, &str); 6] = [
     (
         "list.yaml",

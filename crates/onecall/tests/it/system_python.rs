@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Ended, Home, finish, has_system_python};
+use crate::support::{CommandResult, Home, finish, has_system_python};
 
 /// A home with a virtual environment; `None` if there is no Python to make one with.
 fn with_environment() -> Option<Home> {
@@ -31,10 +31,10 @@ fn packages(home: &Home) -> String {
     format!("venv/lib/{}/site-packages", version.to_str().unwrap())
 }
 
-fn run(home: &Home, code: &str) -> Ended {
+fn run(home: &Home, code: &str) -> CommandResult {
     home.write("program.py", code);
     let mut command =
-        home.configured(&["run", "--engine", "cpython", &home.text_path("program.py")]);
+        home.onecall_with_config(&["run", "--engine", "cpython", &home.text_path("program.py")]);
     command.env("ONECALL_TEST_SECRET", "s3cret");
     finish(command)
 }
@@ -108,15 +108,15 @@ fn what_is_no_fitting_python_is_not_taken_for_one() {
         ("import sys; sys.modules['ctypes'] = None", "lacks the module ctypes"),
         (
             "import os; os.write(2, b'oops\\n'); os._exit(3)",
-            "is no Python that can be used (exit status: 3): oops",
+            "is not a Python that onecall can use (exit status: 3): oops",
         ),
         (
             "import os; os._exit(0)",
-            "is no Python that can be used (exit status: 0): it said nothing",
+            "is not a Python that onecall can use (exit status: 0): it printed nothing",
         ),
         (
             "import sys; sys.stdout = None; print = None; import json; json.dumps = lambda _: 'x' * 10**6",
-            "is no Python that can be used",
+            "is not a Python that onecall can use",
         ),
     ];
     let python = home.text_path("venv/bin/python");
@@ -172,7 +172,7 @@ fn a_shim_of_pyenv_is_seen_through() {
     home.write("program.py", "import sys\nprint(sys.version_info >= (3, 11))");
     let ask = |variable: Option<&str>| {
         let program = home.text_path("program.py");
-        let mut command = home.configured(&["run", "--engine", "cpython", &program]);
+        let mut command = home.onecall_with_config(&["run", "--engine", "cpython", &program]);
         command.env("PATH", home.path("pyenv/shims"));
         command.envs(variable.map(|version| ("PYENV_VERSION", version)));
         finish(command)
@@ -203,7 +203,7 @@ fn one_that_cannot_be_used_is_passed_over_for_the_next() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     home.write("program.py", "print('it ran')");
     let mut command =
-        home.configured(&["run", "--engine", "cpython", &home.text_path("program.py")]);
+        home.onecall_with_config(&["run", "--engine", "cpython", &home.text_path("program.py")]);
     let next = real_python().parent().unwrap().display().to_string();
     fs::create_dir(home.path("next")).unwrap();
     symlink(real_python(), home.path("next/python3")).unwrap();

@@ -4,12 +4,12 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use testkit::collector::{Collector, Manners, ReceivedSpan};
+use testkit::collector::{Collector, CollectorBehaviour, ReceivedSpan};
 use testkit::mcp::{CallId, Session};
 use testkit::process::wait_until;
 use testkit::remote::HttpFixture;
 
-use crate::support::{Ended, Gateway, Home, PATIENCE, Received, finish, fixture};
+use crate::support::{CommandResult, Gateway, Home, ReceivedMessages, TIMEOUT, finish, fixture};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -18,7 +18,7 @@ const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const VARYING: [&str; 1] = ["onecall.run.id"];
 
 /// A home whose programs use the fixture server, and whose spans go to `otlp`.
-fn home(otlp: Option<&str>) -> (Home, Received) {
+fn home(otlp: Option<&str>) -> (Home, ReceivedMessages) {
     let home = Home::new();
     let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
     let mut config = json!({ "servers": servers });
@@ -26,7 +26,7 @@ fn home(otlp: Option<&str>) -> (Home, Received) {
         config["telemetry"] = json!({ "otlp": otlp });
     }
     home.write("config.json", config.to_string());
-    let received = Received::at(home.path("received"));
+    let received = ReceivedMessages::in_file(home.path("received"));
     (home, received)
 }
 
@@ -135,12 +135,12 @@ fn a_run_is_a_tree_of_spans() {
 fn a_trace_of_the_client_goes_on_to_the_server() {
     let collector = Collector::start();
     let (home, received) = home(Some(&collector.url()));
-    let mut session = Session::open(home.configured(&["serve"]));
+    let mut session = Session::open(home.onecall_with_config(&["serve"]));
     let meta = json!({ "traceparent": PARENT, "tracestate": "vendor=1,other=2" });
     let call = start(&mut session, "await mcp__fixture__add(1, 2)", &meta);
     assert!(!session.finish_call(call).is_error);
     session.client().close_stdin();
-    assert!(session.client().wait(PATIENCE).is_some_and(|status| status.success()));
+    assert!(session.client().wait(TIMEOUT).is_some_and(|status| status.success()));
 
     let spans = collector.spans();
     assert!(spans.iter().all(|span| span.trace == TRACE), "{spans:#?}");
@@ -153,11 +153,11 @@ fn a_trace_of_the_client_goes_on_to_the_server() {
     assert_eq!(meta, json!({ "traceparent": parent, "tracestate": "vendor=1,other=2" }));
 }
 
-/// Nobody here adds anything to the trace, so it is passed on as it came.
+/// Without a collector the gateway adds no spans, so the trace context is passed on unchanged.
 #[test]
 fn a_trace_goes_on_without_a_collector_too() {
     let (home, received) = home(None);
-    let mut session = Session::open(home.configured(&["serve"]));
+    let mut session = Session::open(home.onecall_with_config(&["serve"]));
     let meta = json!({ "traceparent": PARENT, "tracestate": "vendor=1", "progressToken": 7 });
     let call = start(&mut session, "await mcp__fixture__add(1, 2)", &meta);
     assert!(!session.finish_call(call).is_error);
@@ -171,7 +171,7 @@ fn a_trace_goes_on_without_a_collector_too() {
 #[test]
 fn what_is_no_trace_is_not_passed_on() {
     let (home, received) = home(None);
-    let mut session = Session::open(home.configured(&["serve"]));
+    let mut session = Session::open(home.onecall_with_config(&["serve"]));
     let metas = [
         json!({}),
         json!({ "traceparent": "nonsense", "tracestate": "a=1" }),
@@ -198,12 +198,12 @@ fn servers_over_http_find_the_trace_in_the_headers_too() {
         let path = if face == "legacy" { "/sse" } else { "/mcp" };
         let config = json!({ "servers": [{ "name": "fixture", "url": server.url(path) }] });
         home.write("config.json", config.to_string());
-        let mut session = Session::open(home.configured(&["serve"]));
+        let mut session = Session::open(home.onecall_with_config(&["serve"]));
         let meta = json!({ "traceparent": PARENT, "tracestate": "vendor=1" });
         let call = start(&mut session, "await mcp__fixture__add(1, 2)", &meta);
         assert!(!session.finish_call(call).is_error, "{face}");
 
-        let received = Received::at(home.path("received"));
+        let received = ReceivedMessages::in_file(home.path("received"));
         let request = received.wait_for_call("add");
         assert_eq!(request["params"]["_meta"]["traceparent"], PARENT, "{face}");
         let heads = received.messages();
@@ -219,7 +219,7 @@ fn the_usual_variables_are_followed() {
     let collector = Collector::start();
     let (home, _) = home(None);
     let program = home.write("program.py", "print(1)");
-    let mut command = home.configured(&["run", &program.display().to_string()]);
+    let mut command = home.onecall_with_config(&["run", &program.display().to_string()]);
     command
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("{}/base", collector.url()))
         .env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=open%20sesame,x-other=2")
@@ -259,7 +259,7 @@ fn the_environment_can_switch_it_off() {
         ("OTEL_TRACES_EXPORTER", "none"),
         ("OTEL_TRACES_SAMPLER", "always_off"),
     ] {
-        let mut command = home.configured(&["run", &program.display().to_string()]);
+        let mut command = home.onecall_with_config(&["run", &program.display().to_string()]);
         command.env(name, value);
         assert_eq!(finish(command).code, Some(0));
         assert_eq!(collector.batches().len(), 0, "{name}={value}");
@@ -288,23 +288,24 @@ fn nothing_is_started_unless_it_is_configured() {
 #[test]
 fn no_collector_harms_a_program() {
     let mut held = Vec::new();
-    let mut collector = |manners| {
-        let collector = Collector::with(manners);
+    let mut collector = |behaviour| {
+        let collector = Collector::with_behaviour(behaviour);
         let url = collector.url();
         held.push(collector);
         url
     };
     let rows = [
-        (Collector::nowhere(), "spans are lost"),
-        (collector(Manners::Refusing(400)), "it answers 400 Bad Request"),
-        (collector(Manners::Refusing(503)), "it answers 503 Service Unavailable"),
-        (collector(Manners::Babbling), "it cannot be reached: "),
-        (collector(Manners::Silent), "no answer within 2s"),
-        (collector(Manners::Confused), ""),
+        (Collector::unreachable_url(), "so they are lost"),
+        (collector(CollectorBehaviour::Refuse(400)), "it answers 400 Bad Request"),
+        (collector(CollectorBehaviour::Refuse(503)), "it answers 503 Service Unavailable"),
+        (collector(CollectorBehaviour::AnswerWithoutHttp), "it cannot be reached: "),
+        (collector(CollectorBehaviour::NeverAnswer), "no answer within 2s"),
+        (collector(CollectorBehaviour::AnswerWithoutProtobuf), ""),
     ];
     for (otlp, complaint) in rows {
         let (home, _) = home(Some(&otlp));
-        let Ended { code, stdout, stderr } = home.run("print(await mcp__fixture__add(1, 2))");
+        let CommandResult { code, stdout, stderr } =
+            home.run("print(await mcp__fixture__add(1, 2))");
         assert_eq!((code, &*stdout), (Some(0), "3\n"), "{stderr}");
         let complaints: Vec<_> = stderr.lines().filter(|line| line.contains("WARN")).collect();
         if complaint.is_empty() {
@@ -320,8 +321,8 @@ fn no_collector_harms_a_program() {
 /// A gateway that goes on for long says it once, too.
 #[test]
 fn a_collector_that_is_gone_is_told_once() {
-    let home = Home::with_config(&json!({ "telemetry": { "otlp": Collector::nowhere() } }));
-    let mut command = home.configured(&["serve"]);
+    let home = Home::with_config(&json!({ "telemetry": { "otlp": Collector::unreachable_url() } }));
+    let mut command = home.onecall_with_config(&["serve"]);
     command.env("OTEL_BSP_SCHEDULE_DELAY", "1");
     let mut session = Session::open(command);
     for _ in 0..3 {
@@ -329,18 +330,18 @@ fn a_collector_that_is_gone_is_told_once() {
         assert_eq!(answer.text, "[Script executed successfully]\n1\n");
     }
     session.client().close_stdin();
-    assert!(session.client().wait(PATIENCE).is_some());
+    assert!(session.client().wait(TIMEOUT).is_some());
     // What it said may still be on its way to us.
-    wait_until(PATIENCE, || session.client().stderr().contains("spans are lost"));
+    wait_until(TIMEOUT, || session.client().stderr().contains("so they are lost"));
     let stderr = session.client().stderr();
-    assert_eq!(stderr.matches("spans are lost").count(), 1, "{stderr}");
+    assert_eq!(stderr.matches("so they are lost").count(), 1, "{stderr}");
 }
 
 #[test]
 fn an_address_that_cannot_be_used_stops_nothing() {
     let (home, _) = home(None);
     let program = home.write("program.py", "print(1)");
-    let mut command = home.configured(&["run", &program.display().to_string()]);
+    let mut command = home.onecall_with_config(&["run", &program.display().to_string()]);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318");
     let ended = finish(command);
     assert_eq!((ended.code, &*ended.stdout), (Some(0), "1\n"));

@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::mcp::Session;
 use testkit::process::wait_until;
 
-use crate::support::{Gateway, Home, PATIENCE, fixture, has_system_python, printed};
+use crate::support::{Gateway, Home, TIMEOUT, fixture, has_system_python, printed};
 
 /// A gateway whose folder is below `run` of its home.
 fn gateway(home: Home) -> Gateway {
@@ -17,7 +17,7 @@ fn gateway(home: Home) -> Gateway {
 }
 
 fn serve(home: &Home) -> Command {
-    let mut command = home.configured(&["serve"]);
+    let mut command = home.onecall_with_config(&["serve"]);
     command.env("XDG_RUNTIME_DIR", home.path("run"));
     command
 }
@@ -102,19 +102,19 @@ fn it_follows_the_tools() {
     let code = "import os; print(sorted(os.listdir('/tools')), os.listdir('/tools/one'))";
     assert_eq!(gateway.prints(code), "['one', 'two'] ['first.pyi']\n");
     gateway.home.write_tools("tools.json", &[("second", "The second.")]);
-    gateway.wait_for_news();
+    gateway.wait_for_tool_change();
     assert_eq!(gateway.prints(code), "['one', 'two'] ['second.pyi']\n");
 
     // Also for those who do not say that they look.
     let hidden = "import os; print(os.listdir('/' + 'too' + 'ls/one'))";
     gateway.home.write_tools("tools.json", &[("third", "The third.")]);
-    assert!(wait_until(PATIENCE, || gateway.prints(hidden) == "['third.pyi']\n"));
+    assert!(wait_until(TIMEOUT, || gateway.prints(hidden) == "['third.pyi']\n"));
     gateway.home.write(
         "config.json",
         json!({ "servers": servers, "tools": { "block": ["mcp__two__*"] } }).to_string(),
     );
     let hidden = "import os; print(os.listdir('/' + 'too' + 'ls'))";
-    assert!(wait_until(PATIENCE, || gateway.prints(hidden) == "['one']\n"));
+    assert!(wait_until(TIMEOUT, || gateway.prints(hidden) == "['one']\n"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn it_costs_nothing_until_somebody_looks_and_leaves_nothing_behind() {
     assert_eq!(gateway.prints("import os; print(len(os.listdir('/tools/fixture')))"), "35\n");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     gateway.session.client().close_stdin();
-    gateway.session.client().wait(PATIENCE).expect("it ends");
+    gateway.session.client().wait(TIMEOUT).expect("it ends");
     assert_eq!(on_host(&gateway.home), Vec::<PathBuf>::new());
 
     // What one left behind that was killed, the next one takes away.
@@ -135,9 +135,9 @@ fn it_costs_nothing_until_somebody_looks_and_leaves_nothing_behind() {
     killed.client().kill();
     assert_eq!(on_host(&gateway.home).len(), 1);
     let mut next = Session::open(serve(&gateway.home));
-    assert!(wait_until(PATIENCE, || on_host(&gateway.home).len() == 1));
+    assert!(wait_until(TIMEOUT, || on_host(&gateway.home).len() == 1));
     next.client().close_stdin();
-    next.client().wait(PATIENCE).expect("it ends");
+    next.client().wait(TIMEOUT).expect("it ends");
     assert_eq!(on_host(&gateway.home), Vec::<PathBuf>::new());
 }
 

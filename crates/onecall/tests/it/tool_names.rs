@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Gateway, Home, finish, fixture};
+use crate::support::{CommandResult, Gateway, Home, finish, fixture};
 
 /// Two servers: both have `add`, only `shop-two` has `list.orders`.
 fn home() -> Home {
@@ -19,8 +19,8 @@ fn home() -> Home {
     home
 }
 
-fn onecall(home: &Home, arguments: &[&str]) -> Ended {
-    finish(home.configured(arguments))
+fn onecall(home: &Home, arguments: &[&str]) -> CommandResult {
+    finish(home.onecall_with_config(arguments))
 }
 
 const ORDERS: [&str; 4] = [
@@ -97,7 +97,7 @@ fn runs_are_found_by_each_form() {
 
 #[test]
 fn an_agent_can_inspect_by_each_form() {
-    let mut gateway = Gateway::at(home());
+    let mut gateway = Gateway::in_home(home());
     for name in ORDERS {
         let answer = gateway.session.call_tool("inspect_tool", json!({ "tool_name": name }));
         assert!(answer.text.contains(ORDERS[0]), "{name}: {answer:?}");

@@ -43,8 +43,8 @@ fn a_server_and_its_tools_can_be_read() {
     assert!(server.contains("onecall://servers/my_data/add.pyi: Adds two numbers.\n"), "{server}");
     for (ending, kind) in [("pyi", "text/x-python"), ("ts", "text/x-typescript")] {
         let uri = format!("onecall://servers/my_data/add.{ending}");
-        let (text, told) = read(&mut gateway, &uri).unwrap();
-        assert_eq!(told, kind);
+        let (text, mime_type) = read(&mut gateway, &uri).unwrap();
+        assert_eq!(mime_type, kind);
         insta::assert_snapshot!(format!("resource_{ending}"), text);
     }
 }
@@ -102,14 +102,14 @@ fn what_is_not_there_is_answered_with_the_nearest() {
         "servers": [fixture("fixture", &[])],
         "tools": { "block": ["mcp__fixture__crash"] },
     }));
-    for (uri, told) in [
+    for (uri, hint) in [
         ("onecall://servers/fixture/ad.pyi", ". Did you mean 'onecall://servers/fixture/add.pyi'?"),
         ("onecall://servers/fixtur", ". Did you mean 'onecall://servers/fixture'?"),
         ("onecall://servers/zzz/zzzzzz.ts", ""),
         ("file:///etc/passwd", ". Did you mean 'onecall://servers'?"),
     ] {
         let error = read(&mut gateway, uri).unwrap_err();
-        let expected = format!("there is no resource '{uri}'{told}");
+        let expected = format!("there is no resource '{uri}'{hint}");
         assert_eq!((error.code, error.message), (-32002, expected));
     }
     let blocked = read(&mut gateway, "onecall://servers/fixture/crash.pyi").unwrap_err();
@@ -124,7 +124,7 @@ fn clients_are_told_when_the_tree_changes() {
     let file = home.write_tools("tools.json", &[("first", "The first.")]);
     let servers = [fixture("fixture", &["--tools-file", &file.display().to_string()])];
     home.write("config.json", json!({ "servers": servers }).to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     assert_eq!(gateway.callable_tools(), ["mcp__fixture__first"]);
     assert_eq!(list(&mut gateway).0.len(), 4);
     gateway.home.write_tools("tools.json", &[("second", "The second.")]);

@@ -10,8 +10,7 @@ fn failure(code: &str) -> String {
     Gateway::new().fails(code)
 }
 
-/// The same without the frames of the standard library, whose lines are not ours
-/// to promise.
+/// The traceback of a program without the frames of the standard library, whose lines can change.
 fn own_lines(code: &str) -> String {
     let text = failure(code);
     let is_library = |line: &&str| line.contains("  File \"") && !line.contains("\"<program>\"");

@@ -4,7 +4,7 @@
 use serde_json::json;
 use testkit::mcp::Session;
 
-use crate::support::{Ended, Home, finish, fixture};
+use crate::support::{CommandResult, Home, finish, fixture};
 
 /// Where a configuration is and how it is called.
 fn home() -> Home {
@@ -15,7 +15,7 @@ fn home() -> Home {
 }
 
 /// What `onecall` says, without the time of a log line and the temporary folder.
-fn onecall(home: &Home, arguments: &[&str]) -> Ended {
+fn onecall(home: &Home, arguments: &[&str]) -> CommandResult {
     let mut ended = finish(home.onecall(arguments));
     let short = |line: &str| {
         let line = line.split_once("  WARN ").map_or(line, |(_, warning)| warning);
@@ -37,11 +37,11 @@ fn a_configuration_is_read_while_it_is_trusted() {
     let home = home();
     let untrusted = refusal("it is not trusted, and it could start programs");
     let ended = onecall(&home, &["tools"]);
-    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: untrusted });
+    assert_eq!(ended, CommandResult { code: Some(1), stdout: String::new(), stderr: untrusted });
 
     let ended = onecall(&home, &["trust"]);
     let said = "Trusted [work]/onecall.yaml until it changes. It starts: found\n".to_owned();
-    assert_eq!(ended, Ended { code: Some(0), stdout: String::new(), stderr: said });
+    assert_eq!(ended, CommandResult { code: Some(0), stdout: String::new(), stderr: said });
     let ended = onecall(&home, &["tools"]);
     let using = "Using [work]/onecall.yaml, trusted in the working directory\n";
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), using));
@@ -52,7 +52,7 @@ fn a_configuration_is_read_while_it_is_trusted() {
     home.write("work/onecall.yaml", config.to_string());
     let changed = refusal("it has changed since you trusted it");
     let ended = onecall(&home, &["tools"]);
-    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: changed });
+    assert_eq!(ended, CommandResult { code: Some(1), stdout: String::new(), stderr: changed });
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_trusted_file_that_has_changed_is_neither_read_nor_changed() {
     assert!(onecall(&home, &["list"]).stdout.contains("found"));
     home.write("work/onecall.yaml", "servers: [{ name: other, command: x }]\n");
     let warning = refusal("it has changed since you trusted it");
-    let none = Ended { code: Some(0), stdout: String::new(), stderr: warning };
+    let none = CommandResult { code: Some(0), stdout: String::new(), stderr: warning };
     assert_eq!(onecall(&home, &["list"]), none);
     let refused = "error: '[work]/onecall.yaml' has changed since you trusted it; read it, then run \
                    `onecall trust [work]/onecall.yaml`\n";
@@ -152,7 +152,7 @@ fn a_configuration_that_is_named_needs_no_trust() {
 fn trust_belongs_to_one_file_and_one_user() {
     let home = home();
     assert_eq!(onecall(&home, &["trust"]).code, Some(0));
-    // The same content elsewhere, and another user.
+    // A file with equal content in another folder, and another user.
     let elsewhere = home.path("work/elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     std::fs::copy(home.path("work/onecall.yaml"), elsewhere.join("onecall.yaml")).unwrap();
@@ -186,7 +186,7 @@ fn no_configuration_at_all_is_fine() {
     let ended = onecall(&home, &["check"]);
     let said =
         "No configuration file found, so there are no servers: run `onecall init`\n".to_owned();
-    assert_eq!(ended, Ended { code: Some(0), stdout: said, stderr: String::new() });
+    assert_eq!(ended, CommandResult { code: Some(0), stdout: said, stderr: String::new() });
 
     let mut session = Session::open(home.onecall(&["serve"]));
     assert_eq!(session.call_tool("list_callable_tools", json!({})).text, "[]");

@@ -176,7 +176,7 @@ fn objects_arrive_as_the_data_they_stand_for() {
         ("new Date(NaN)", "a is an invalid Date"),
         ("[{ 'b c': -Infinity }]", "a[0][\"b c\"] is Infinity"),
         ("{ b: NaN }", "a.b is NaN"),
-        ("new Map([[{}, 1]])", "a is a Map with keys that are no text"),
+        ("new Map([[{}, 1]])", "a is a Map with keys that are not strings"),
         ("new Map<any, any>([[1, 1], ['1', 2]])", "a is a Map with the key '1' twice"),
         ("[/x/]", "a[0] is a regular expression"),
         ("new Error('x')", "a is an Error (pass its message)"),
@@ -188,7 +188,7 @@ fn objects_arrive_as_the_data_they_stand_for() {
         .iter()
         .map(|(value, _)| format!("await mcp__fixture__raw_arguments({{ a: {value} }})"))
         .collect();
-    let told: Vec<String> = refused
+    let messages: Vec<String> = refused
         .iter()
         .map(|(_, what)| {
             let (place, what) = what.split_once(" is ").unwrap();
@@ -196,7 +196,7 @@ fn objects_arrive_as_the_data_they_stand_for() {
         })
         .collect();
     let pairs: Vec<(&str, &str)> =
-        calls.iter().map(String::as_str).zip(told.iter().map(String::as_str)).collect();
+        calls.iter().map(String::as_str).zip(messages.iter().map(String::as_str)).collect();
     check(&pairs);
 
     let endless = "TypeError: argument 'a' is nested too deeply or contains itself";
@@ -330,12 +330,12 @@ fn the_language_is_chosen_by_name_or_file() {
     let home = Home::with_config(&json!({}));
     for name in ["a.ts", "a.mts", "a.js", "a.mjs"] {
         home.write(name, "console.log([1, 2]);");
-        let ended = finish(home.configured(&["run", &home.text_path(name)]));
+        let ended = finish(home.onecall_with_config(&["run", &home.text_path(name)]));
         assert_eq!(ended.stdout, "[ 1, 2 ]\n", "{name}: {}", ended.stderr);
     }
     home.write("a.txt", "console.log({ a: 1 });");
     let arguments = ["run", "--language", "typescript", &home.text_path("a.txt")];
-    assert_eq!(finish(home.configured(&arguments)).stdout, "{ a: 1 }\n");
+    assert_eq!(finish(home.onecall_with_config(&arguments)).stdout, "{ a: 1 }\n");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
-use crate::support::{Gateway, Home, PATIENCE, failed, finish, has_system_python, printed, script};
+use crate::support::{Gateway, Home, TIMEOUT, failed, finish, has_system_python, printed, script};
 
 /// `ünï` as two letters with marks each, which Python writes as one.
 const DECOMPOSED: &str = "u\u{308}ni\u{308}";
@@ -147,7 +147,7 @@ fn kept_answers_and_records_have_the_plain_name() {
         "cache": { "include": ["mcp__s___n_"] },
         "records": "full",
     }));
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     let code = "
         one = await mcp__s__ünï(a=1)
         two = await mcp__s___n_(a=1)
@@ -157,18 +157,18 @@ fn kept_answers_and_records_have_the_plain_name() {
     assert_eq!(gateway.prints(code), "1 1 2\n");
     let home = &gateway.home;
     let mut id = String::new();
-    wait_until(PATIENCE, || {
-        let runs = finish(home.configured(&["runs", "--json"])).stdout;
+    wait_until(TIMEOUT, || {
+        let runs = finish(home.onecall_with_config(&["runs", "--json"])).stdout;
         let runs: Value = serde_json::from_str(&runs).unwrap();
         id = runs[0]["id"].as_str().unwrap_or_default().to_owned();
         !id.is_empty()
     });
-    let shown = finish(home.configured(&["runs", "show", &id, "--json"])).stdout;
+    let shown = finish(home.onecall_with_config(&["runs", "show", &id, "--json"])).stdout;
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let names: Vec<_> =
         shown["tool_calls"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
     assert_eq!(names, ["mcp__s___n_"; 3]);
-    let replayed = finish(home.configured(&["runs", "replay", &id]));
+    let replayed = finish(home.onecall_with_config(&["runs", "replay", &id]));
     assert_eq!(replayed.code, Some(0), "{}{}", replayed.stdout, replayed.stderr);
     assert_eq!(gateway.prints("print(cache.clear('mcp__s___n_'))"), "1\n");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::process::{Process, wait_until};
 
-use crate::support::{Home, PATIENCE, Received, fixture};
+use crate::support::{Home, ReceivedMessages, TIMEOUT, fixture};
 
 const MEGABYTE: u64 = 1024 * 1024;
 
@@ -20,9 +20,9 @@ const STOPPED: Duration = Duration::from_secs(4);
 /// Its call says when it has printed everything.
 const LARGE: &str = "print('x' * 4_000_000)\nawait mcp__fixture__add(1, 2)";
 
-struct Ended(Child);
+struct KilledOnDrop(Child);
 
-impl Drop for Ended {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -36,10 +36,10 @@ fn a_client_that_stops_reading_stops_only_itself() {
     let server = fixture("fixture", &["--log", &home.text_path("received")]);
     let execution = json!({ "max_output_bytes": 8 * MEGABYTE });
     home.write("config.json", json!({ "servers": [server], "execution": execution }).to_string());
-    let received = Received::at(home.path("received"));
-    let mut command = home.configured(&["serve"]);
+    let received = ReceivedMessages::in_file(home.path("received"));
+    let mut command = home.onecall_with_config(&["serve"]);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = Ended(child.spawn().expect("onecall starts"));
+    let mut child = KilledOnDrop(child.spawn().expect("onecall starts"));
     let mut stdin = child.0.stdin.take().expect("its input");
     let mut stdout = BufReader::new(child.0.stdout.take().expect("its output"));
     let mut message = |value: &Value| writeln!(stdin, "{value}").expect("it reads");
@@ -65,7 +65,7 @@ fn a_client_that_stops_reading_stops_only_itself() {
                 });
                 writeln!(stdin, "{call}").expect("it reads, sooner or later");
                 sent.store(id, Ordering::Relaxed);
-                wait_until(2 * PATIENCE, || received.calls("add") >= id);
+                wait_until(2 * TIMEOUT, || received.calls("add") >= id);
             }
         });
         let ran = || received.calls("add");

@@ -19,7 +19,7 @@ fn home() -> Home {
 
 #[test]
 fn programs_use_the_other_servers_and_learn_what_is_missing() {
-    let mut gateway = Gateway::at(home());
+    let mut gateway = Gateway::in_home(home());
     assert_eq!(gateway.prints("print(await mcp__works__add(1, 2))"), "3\n");
     let missing = "server 'tracker' is not running: its entry refers to the variable TRACKER_TOKEN, which is not set";
     let code = "
@@ -42,19 +42,19 @@ fn commands_that_do_not_need_the_server_are_silent_about_it() {
     let home = home();
     let add = ["call", "mcp__works__add", "a=1", "b=2"];
     for arguments in [&add[..], &["run", "-q", "-e", "print(3)"], &["tools", "--server", "works"]] {
-        let ended = finish(home.configured(arguments));
+        let ended = finish(home.onecall_with_config(arguments));
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{arguments:?}");
     }
-    let ended = finish(home.configured(&["call", "mcp__tracker__add"]));
+    let ended = finish(home.onecall_with_config(&["call", "mcp__tracker__add"]));
     assert_eq!((ended.code, ended.stderr.matches("TRACKER_TOKEN,").count()), (Some(1), 1));
-    let ended = finish(home.configured(&["tools"]));
+    let ended = finish(home.onecall_with_config(&["tools"]));
     assert_eq!((ended.code, ended.stderr.matches("TRACKER_TOKEN,").count()), (Some(0), 1));
 }
 
 #[test]
 fn check_names_the_variables() {
     let home = home();
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!(ended.code, Some(1));
     let states: Vec<_> = ended
         .stdout
@@ -67,7 +67,7 @@ fn check_names_the_variables() {
     assert!(state(1).starts_with("failed: its entry refers to the variable TRACKER_TOKEN,"));
     assert!(state(2).starts_with("failed: its entry refers to the variable FAR_URL,"));
     // With the variable, the server is there.
-    let mut command = home.configured(&["check"]);
+    let mut command = home.onecall_with_config(&["check"]);
     command.env("TRACKER_TOKEN", "t").env("FAR_URL", "http://127.0.0.1:1");
     let ended = finish(command);
     assert!(!ended.stdout.contains("TRACKER_TOKEN"), "{}", ended.stdout);
@@ -76,7 +76,7 @@ fn check_names_the_variables() {
 #[test]
 fn an_entry_that_becomes_complete_is_started_by_a_reload() {
     let home = home();
-    let session = Session::open(home.configured(&["serve", "--log", "info"]));
+    let session = Session::open(home.onecall_with_config(&["serve", "--log", "info"]));
     let mut gateway = Gateway { session, home };
     assert_eq!(gateway.prints("print(await mcp__works__add(1, 2))"), "3\n");
     let complete = json!({ "servers": [
@@ -91,10 +91,10 @@ fn an_entry_that_becomes_complete_is_started_by_a_reload() {
 #[test]
 fn a_secret_that_is_kept_meanwhile_starts_its_server() {
     let home = home();
-    let session = Session::open(home.configured(&["serve", "--log", "info"]));
+    let session = Session::open(home.onecall_with_config(&["serve", "--log", "info"]));
     let mut gateway = Gateway { session, home };
     assert_eq!(gateway.prints("print(await mcp__works__add(1, 2))"), "3\n");
-    let mut keep = gateway.home.configured(&["secrets", "set", "TRACKER_TOKEN"]);
+    let mut keep = gateway.home.onecall_with_config(&["secrets", "set", "TRACKER_TOKEN"]);
     keep.stdin(Stdio::piped());
     let mut keep = keep.spawn().unwrap();
     keep.stdin.take().unwrap().write_all(b"kept-value\n").unwrap();

@@ -20,7 +20,7 @@ fn gateway(mode: &str, max_bytes: Option<u64>) -> Gateway {
     home.write("data/orders.csv", "region,amount\nEU,3\nUS,4\n");
     home.write("secret.txt", "s3cret");
     std::os::unix::fs::symlink(home.path("secret.txt"), home.path("data/link.txt")).unwrap();
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
 const READING: &str = "
@@ -196,7 +196,7 @@ fn a_workspace_that_is_not_there_is_told_at_once() {
     );
     assert_eq!((ended.code, ended.stderr), (Some(2), expected));
     home.write("nowhere", "a file");
-    let ended = finish(home.configured(&["doctor"]));
+    let ended = finish(home.onecall_with_config(&["doctor"]));
     let expected = format!("✗ workspace  the workspace '{path}' is not a folder\n");
     assert_eq!(ended.code, Some(1));
     assert!(ended.stdout.contains(&expected), "{}", ended.stdout);

@@ -20,7 +20,7 @@ fn gateway() -> Gateway {
     }));
     home.write("data/orders.csv", "region,amount\nEU,3\nUS,4\n");
     home.write("secret.txt", "s3cret");
-    Gateway::at(home)
+    Gateway::in_home(home)
 }
 
 /// What a program prints, with the path of the workspace as `DATA`.

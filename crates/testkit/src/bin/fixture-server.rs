@@ -8,7 +8,10 @@ fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)) {
         Ok(options) => fixture::run(options),
         Err(message) => {
-            #[expect(clippy::print_stderr, reason = "a wrong flag is told to whoever typed it")]
+            #[expect(
+                clippy::print_stderr,
+                reason = "the error for a wrong flag goes to the terminal"
+            )]
             {
                 eprintln!("fixture-server: {message}");
             }

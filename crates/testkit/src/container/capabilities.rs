@@ -24,7 +24,7 @@ const DEFAULT: CapabilitySet = CapabilitySet::AUDIT_WRITE
 
 /// Drops every capability that a container does not have. An ordinary user has none to drop, and
 /// keeps a bounding set that has no effect without them.
-pub(super) fn keep_default() -> Result<(), Errno> {
+pub(super) fn drop_other_capabilities() -> Result<(), Errno> {
     clear_ambient_capability_set()?;
     for bit in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << bit);

@@ -1,8 +1,8 @@
 //! Docker's default seccomp profile, for the capabilities that a container has by default and a
 //! kernel from 4.8 on: every system call except those below.
 
-use super::calls;
 use super::profile::{Action, Condition, Operator, Profile, Rule};
+use super::system_calls;
 
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
@@ -120,7 +120,7 @@ const PERSONALITIES: [u64; 5] = [0, 0x2_0000, 0x8, 0x2_0008, 0xffff_ffff];
 pub fn default_profile() -> Profile {
     let conditional = ["clone", "clone3", "socket", "personality"];
     let is_refused = |name| REFUSED.iter().any(|(_, calls)| calls.contains(&name));
-    let allowed = calls().into_iter().map(|call| call.name);
+    let allowed = system_calls().into_iter().map(|call| call.name);
     let allowed = allowed.filter(|name| !is_refused(name) && !conditional.contains(name));
     let socket = |op, value| Rule::allow(["socket"], [Condition::new(0, op, value)]);
     let mut rules = vec![
@@ -141,7 +141,7 @@ pub fn default_profile() -> Profile {
 
 #[test]
 fn every_refused_call_is_one_of_the_kernel() {
-    let known: Vec<&str> = calls().into_iter().map(|call| call.name).collect();
+    let known: Vec<&str> = system_calls().into_iter().map(|call| call.name).collect();
     let refused = REFUSED.iter().flat_map(|(_, calls)| *calls);
     let unknown: Vec<_> = refused.filter(|call| !known.contains(call)).collect();
     assert_eq!(unknown, [&""; 0]);

@@ -11,8 +11,8 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use super::calls;
 use super::profile::{Action, Condition, Operator, Profile, Rule};
+use super::system_calls;
 
 /// The filters of a profile, to be installed in this order.
 pub(super) fn filters(profile: &Profile) -> Result<Vec<BpfProgram>, String> {
@@ -41,7 +41,7 @@ fn filter(
 
 /// The alternatives for each call; empty if it matches with any arguments.
 fn by_number(rules: &[Rule]) -> Result<BTreeMap<i64, Vec<SeccompRule>>, String> {
-    let table = calls();
+    let table = system_calls();
     let mut numbers: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for rule in rules {
         let conditions = rule.conditions.iter().map(condition).collect::<Result<Vec<_>, _>>()?;

@@ -64,7 +64,7 @@ impl Container {
 
     /// `command` with its environment and folder, started by the launcher.
     #[must_use]
-    pub fn around(&self, command: &Command) -> Command {
+    pub fn wrap(&self, command: &Command) -> Command {
         let mut outer = Command::new(bins::find("container"));
         if let Some(user) = self.user {
             outer.args(["--user", &user.to_string()]);
@@ -88,7 +88,7 @@ impl Container {
     /// Applies the restrictions to this process, which has one thread, and all that it executes.
     pub fn enter(&self) -> Result<(), String> {
         let failed = |what: &'static str| move |error| format!("{what}: {error}");
-        capabilities::keep_default().map_err(failed("capabilities"))?;
+        capabilities::drop_other_capabilities().map_err(failed("capabilities"))?;
         for profile in self.profiles()? {
             for filter in filter::filters(&profile)? {
                 let installed = seccompiler::apply_filter(&filter);

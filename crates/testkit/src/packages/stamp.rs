@@ -8,15 +8,15 @@ use crate::cargo::{output, root};
 use crate::process::wait_until;
 
 /// How long an installation may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The path of the file or folder that lists the versions.
-pub fn source(name: &str) -> PathBuf {
+pub fn versions_path(name: &str) -> PathBuf {
     root().join("tests/interop").join(name)
 }
 
 /// Creates `target/interop/NAME` with `make`, unless it was made from the same `versions`.
-pub fn installed(
+pub fn install_if_changed(
     name: &str,
     versions: &Path,
     make: impl FnOnce(&Path) -> Result<(), String>,
@@ -47,14 +47,14 @@ pub fn run(mut command: Command) -> Result<(), String> {
     let said = child.stderr.take();
     let said = std::thread::spawn(move || said.map(std::io::read_to_string));
     let mut status = None;
-    wait_until(PATIENCE, || {
+    wait_until(INSTALL_TIMEOUT, || {
         status = child.try_wait().ok().flatten();
         status.is_some()
     });
     if status.is_none() {
         let _ = child.kill();
         let _ = child.wait();
-        return Err(format!("{shown} took longer than {PATIENCE:?}"));
+        return Err(format!("{shown} took longer than {INSTALL_TIMEOUT:?}"));
     }
     if status.is_some_and(|status| status.success()) {
         return Ok(());

@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::stamp::{installed, run, source};
+use super::stamp::{install_if_changed, run, versions_path};
 
 /// The virtual environment with the packages in `tests/interop/python/NAME.txt`.
 pub fn install(name: &str) -> Result<PathBuf, String> {
-    install_from(name, &source("python").join(format!("{name}.txt")))
+    install_from(name, &versions_path("python").join(format!("{name}.txt")))
 }
 
 /// The virtual environment with the packages in a list at another path.
 pub fn install_from(name: &str, requirements: &Path) -> Result<PathBuf, String> {
-    installed(name, requirements, |folder| {
+    install_if_changed(name, requirements, |folder| {
         let mut make = Command::new("python3");
         make.args(["-m", "venv"]).arg(folder);
         run(make)?;

@@ -3,12 +3,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command};
 
-use super::child::{Running, Stderr};
+use super::child::{ChildProcess, Stderr};
 
 /// A child process that is asked one line at a time, and killed when this is dropped. It has no
 /// timeout, so use it only for requests that will be answered.
 pub struct BareClient {
-    running: Running,
+    process: ChildProcess,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     request: Vec<u8>,
@@ -18,9 +18,9 @@ pub struct BareClient {
 impl BareClient {
     /// Starts the command, which inherits stderr.
     pub fn spawn(command: Command) -> Self {
-        let (running, stdin, stdout) = Running::spawn(command, Stderr::Inherited);
+        let (process, stdin, stdout) = ChildProcess::spawn(command, Stderr::Inherited);
         let stdout = BufReader::with_capacity(64 * 1024, stdout);
-        Self { running, stdin, stdout, request: Vec::new(), answer: String::new() }
+        Self { process, stdin, stdout, request: Vec::new(), answer: String::new() }
     }
 
     /// Starts the command and does the MCP handshake.
@@ -57,6 +57,6 @@ impl BareClient {
 
     /// The id of the process.
     pub fn pid(&self) -> u32 {
-        self.running.child.id()
+        self.process.child.id()
     }
 }

@@ -17,12 +17,12 @@ pub(super) enum Stderr {
     Inherited,
 }
 
-pub(super) struct Running {
+pub(super) struct ChildProcess {
     pub child: Child,
     stderr: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Running {
+impl ChildProcess {
     pub fn spawn(mut command: Command, stderr: Stderr) -> (Self, ChildStdin, ChildStdout) {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         if stderr == Stderr::Collected {
@@ -66,7 +66,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 use super::invented::{day, scatter};
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
     let (metric, from, to) =
         (text(arguments, "metric")?, text(arguments, "from")?, text(arguments, "to")?);
     let group_by = arguments["group_by"].as_str().unwrap_or("channel");

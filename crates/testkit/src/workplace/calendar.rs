@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 use super::invented::{hash, pick, scatter};
 
 const TITLES: [&str; 8] = [
@@ -19,7 +19,7 @@ const TITLES: [&str; 8] = [
 const FIRST_DAY: u64 = 6;
 const WORKDAYS: [u64; 10] = [0, 1, 2, 3, 4, 7, 8, 9, 10, 11];
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     if tool == "create_event" {
         let (title, start) = (text(arguments, "title")?, text(arguments, "start")?);
         return Ok(json!({

@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 /// A value, or an error message for the caller.
-pub(super) type Answer = Result<Value, String>;
+pub(super) type CallResult = Result<Value, String>;
 
 /// A required text argument.
 pub(super) fn text<'a>(arguments: &'a Value, name: &str) -> Result<&'a str, String> {
     arguments[name].as_str().ok_or_else(|| format!("argument '{name}' has to be a string"))
 }
 
-/// A number between 1 and `most`; `usual` if none is given.
-pub(super) fn number(arguments: &Value, name: &str, usual: u64, most: u64) -> u64 {
-    arguments[name].as_u64().unwrap_or(usual).clamp(1, most)
+/// A number between 1 and `maximum`; `default` if none is given.
+pub(super) fn number(arguments: &Value, name: &str, default: u64, maximum: u64) -> u64 {
+    arguments[name].as_u64().unwrap_or(default).clamp(1, maximum)
 }
 
 /// The page of `items` that begins at the cursor, as `{name: […], "next_cursor": …}`.
@@ -21,7 +21,7 @@ pub(super) fn page(
     items: impl ExactSizeIterator<Item = Value>,
     arguments: &Value,
     size: u64,
-) -> Answer {
+) -> CallResult {
     let start = match arguments["cursor"].as_str().map(str::parse) {
         None => 0,
         Some(Ok(start)) => start,

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
     let (channel, message) = (text(arguments, "channel")?, text(arguments, "text")?);
     let stamp = message.bytes().map(u64::from).sum::<u64>();
     Ok(json!({

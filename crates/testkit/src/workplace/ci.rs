@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, number, page};
+use super::calls::{CallResult, number, page};
 use super::invented::{hash, person, pick, scatter};
 
 const RUNS: u64 = 60;
@@ -21,7 +21,7 @@ const CASES: [&str; 8] = [
     "reports_every_error",
 ];
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     if tool == "get_job_log" {
         let job = arguments["job_id"].as_u64().and_then(|id| id.checked_sub(880_000));
         let run = job.filter(|run| *run < RUNS).ok_or("Not Found: no such job")?;

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, number, page, text};
+use super::calls::{CallResult, number, page, text};
 use super::invented::{address, company, day, domain, person, pick, prose, scatter};
 
 const CONTACTS: u64 = 450;
 const DISTINCT: u64 = 410;
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     if tool == "merge_contacts" {
         let (keep, remove) = (text(arguments, "keep_id")?, text(arguments, "remove_id")?);
         let kept = (0..CONTACTS).map(contact).find(|contact| contact["id"] == keep);

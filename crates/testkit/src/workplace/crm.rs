@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 use super::invented::{hash, scatter};
 use super::sheets::known_leads;
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     match tool {
         "find_contact" => {
             let email = text(arguments, "email")?.to_lowercase();

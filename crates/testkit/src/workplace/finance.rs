@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, number, text};
+use super::calls::{CallResult, number, text};
 use super::invented::{day, hash, pick, prose, scatter};
 
 /// Ticker, revenue of the newest quarter in millions, growth per quarter in thousandths.
@@ -17,7 +17,7 @@ const HEADLINES: [(&str, &str); 6] = [
     ("is sued over the terms of its warranty", "negative"),
 ];
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     let ticker = text(arguments, "ticker")?;
     let found = LISTED.iter().position(|(known, ..)| *known == ticker);
     let company = found.ok_or_else(|| format!("no company is listed as '{ticker}'"))? as u64;

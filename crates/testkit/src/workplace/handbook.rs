@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 
 const TEXT: &str = include_str!("../../data/files/docs/handbook.md");
 
@@ -17,7 +17,7 @@ fn address(title: &str) -> String {
     format!("handbook://{}", title.to_lowercase().replace(' ', "-"))
 }
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
     let words = text(arguments, "words")?.to_lowercase();
     let found = sections().filter(|(_, text)| text.to_lowercase().contains(&words));
     let pages: Vec<String> = found.map(|(title, _)| address(title)).collect();
@@ -25,7 +25,7 @@ pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
 }
 
 /// The answers to methods other than tool calls.
-pub(super) fn offering(method: &str, params: &Value) -> Option<Value> {
+pub(super) fn answer_other_method(method: &str, params: &Value) -> Option<Value> {
     Some(match method {
         "resources/list" => {
             let resource = |(title, _)| json!({ "uri": address(title), "name": title, "mimeType": "text/markdown" });

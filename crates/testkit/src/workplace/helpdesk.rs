@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, number, page};
+use super::calls::{CallResult, number, page};
 use super::invented::{address, company, domain, person, pick, prose, scatter};
 
 const TICKETS: u64 = 200;
@@ -16,7 +16,7 @@ const COMPLAINTS: [&str; 5] = [
     "Our auditors ask for this by the end of the month.",
 ];
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
     let size = number(arguments, "limit", 25, 25);
     page("tickets", (0..TICKETS as usize).map(|number| ticket(number as u64)), arguments, size)
 }

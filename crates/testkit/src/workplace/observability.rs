@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, page, text};
+use super::calls::{CallResult, page, text};
 use super::invented::{hash, person, scatter};
 
 /// The services, in the order in which the failure reached them.
@@ -11,7 +11,7 @@ const ERRORS: u64 = 260;
 /// The second of the day at which the first request fails: 14:02:10.
 const FIRST: u64 = 14 * 3_600 + 130;
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     if tool == "list_deployments" {
         let deployments: Vec<Value> = (0..6).map(deployment).collect();
         return Ok(json!({ "deployments": deployments }));

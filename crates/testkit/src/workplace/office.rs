@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::calls::Answer;
+use super::calls::CallResult;
 
-pub(super) fn call(tool: &str, _arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, _arguments: &Value) -> CallResult {
     Ok(match tool {
         "get_forecast" => {
             json!({ "low": 4, "high": 13, "rain_percent": 70, "text": "Rain from noon on" })

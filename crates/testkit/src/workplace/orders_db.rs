@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::calls::Answer;
+use super::calls::CallResult;
 use super::invented::{company, day, hash, person, pick, scatter};
 use super::rows;
 
 pub(super) const ORDERS: u64 = 900;
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     rows::call(tool, arguments, "orders", (0..ORDERS).map(order).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 use super::invented::{address, day, hash, person, pick, scatter};
 
 const MEMBERS: u64 = 24;
@@ -20,7 +20,7 @@ const MERCHANTS: [&str; 8] = [
     "City Parking",
 ];
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     match tool {
         "list_team" => {
             if text(arguments, "department")? != "Engineering" {

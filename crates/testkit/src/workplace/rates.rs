@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 
 /// The value of one euro in each currency, in ten-thousandths.
 const RATES: [(&str, u64); 5] =
     [("USD", 10_920), ("GBP", 8_560), ("CHF", 9_480), ("JPY", 1_642_500), ("SEK", 113_400)];
 
-static ASKED: AtomicU64 = AtomicU64::new(1);
+static REQUEST_NUMBER: AtomicU64 = AtomicU64::new(1);
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
-    if ASKED.fetch_add(1, SeqCst).is_multiple_of(3) {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
+    if REQUEST_NUMBER.fetch_add(1, SeqCst).is_multiple_of(3) {
         return Err("429 Too Many Requests".to_owned());
     }
     let currency = text(arguments, "currency")?;

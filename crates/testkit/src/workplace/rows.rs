@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{Answer, number, page, text};
+use super::calls::{CallResult, number, page, text};
 
 /// Answers `describe_table` and `select_rows` for a table of these rows.
-pub(super) fn call(tool: &str, arguments: &Value, name: &str, rows: Vec<Value>) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value, name: &str, rows: Vec<Value>) -> CallResult {
     let table = text(arguments, "table")?;
     if table != name {
         return Err(format!("relation \"{table}\" does not exist"));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 use super::invented::scatter;
 
 const PRODUCTS: [&str; 24] = [
@@ -32,7 +32,7 @@ const PRODUCTS: [&str; 24] = [
     "Kettle",
 ];
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
     let (region, day) = (text(arguments, "region")?, text(arguments, "day")?);
     let seed = region
         .bytes()

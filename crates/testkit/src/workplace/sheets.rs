@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 use super::invented::{address, company, day, domain, person, pick, prose, scatter};
 
 const LEADS: u64 = 90;
 const STAGES: [&str; 4] = ["new", "qualified", "proposal", "negotiation"];
 const COUNTRIES: [&str; 6] = ["DE", "FR", "IT", "JP", "NG", "BR"];
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
     let (id, range) = (text(arguments, "spreadsheet_id")?, text(arguments, "range")?);
     if id != "1fAiR2026leads" || !range.starts_with("Leads!") {
         return Err(format!("Unable to parse range: {range} of spreadsheet {id}"));

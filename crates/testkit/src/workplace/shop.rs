@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Answer, text};
+use super::calls::{CallResult, text};
 
-pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(_tool: &str, arguments: &Value) -> CallResult {
     let order = text(arguments, "order_number")?;
     if order != "SO-10482" {
         return Err(format!("order {order} was not found"));

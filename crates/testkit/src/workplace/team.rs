@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::calls::Answer;
+use super::calls::CallResult;
 use super::invented::person;
 
-pub(super) fn call(tool: &str, _arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, _arguments: &Value) -> CallResult {
     Ok(match tool {
         "who_is_on_call" => {
             json!({ "primary": person(3), "backup": person(8), "until": "2026-04-07T09:00" })

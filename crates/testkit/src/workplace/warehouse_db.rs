@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::calls::Answer;
+use super::calls::CallResult;
 use super::invented::{day, hash, pick, scatter};
 use super::orders_db::{ORDERS, is_paid};
 use super::rows;
 
-pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
+pub(super) fn call(tool: &str, arguments: &Value) -> CallResult {
     let shipped = (0..ORDERS).filter(|number| is_paid(*number) && scatter(number * 13, 16) != 0);
     rows::call(tool, arguments, "shipments", shipped.map(shipment).collect())
 }

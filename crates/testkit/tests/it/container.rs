@@ -16,7 +16,7 @@ fn run(container: &Container, command: &[&str]) -> Output {
     let (program, arguments) = command.split_first().unwrap();
     let mut inner = Command::new(program);
     inner.args(arguments).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    container.around(&inner).output().unwrap()
+    container.wrap(&inner).output().unwrap()
 }
 
 /// The lines of a process's status that begin with one of these words.

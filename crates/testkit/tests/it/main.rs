@@ -1,4 +1,4 @@
-//! What the tests of other crates rely on does what they think it does.
+//! Tests of the tools that other tests rely on: the fixture server and the container emulation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

@@ -1,5 +1,5 @@
-//! The flags and tools that make the fixture server a bad citizen, and the
-//! eyes that see what it leaves behind.
+//! The flags and tools that make the fixture server misbehave, and the functions that find the
+//! processes it leaves behind.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn its_grandchild_is_found_even_as_an_orphan() {
 fn garbage_surrounds_its_answers() {
     let mut session = Session::open(fixture_command(&["--garbage"]));
     assert_eq!(session.call_tool("counter", json!({})).text, "1");
-    assert_eq!(session.client().strays().len(), 7);
+    assert_eq!(session.client().unexpected_lines().len(), 7);
 }
 
 #[test]

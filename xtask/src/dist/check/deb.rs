@@ -5,9 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use testkit::empty_root::{self, can_enter, inside};
+use testkit::empty_root::{self, can_enter, command_in_root};
 
-use super::place::{Place, finish, has};
+use super::install_folder::{InstallFolder, finish, has};
 use super::session::{self, Signals};
 
 /// Files that must exist after the installation.
@@ -24,9 +24,9 @@ pub fn check(package: &Path, version: &str) -> Result<(), String> {
         eprintln!("skipped: no dpkg here, so no test of the Debian package");
         return Ok(());
     }
-    let place = Place::new()?;
-    let root = place.path("root");
-    install(&place, package, &root)?;
+    let folder = InstallFolder::new()?;
+    let root = folder.path("root");
+    install(&folder, package, &root)?;
     if let Some(missing) = INSTALLED.iter().find(|path| !root.join(path).is_file()) {
         return Err(format!("{} does not install {missing}", package.display()));
     }
@@ -37,13 +37,13 @@ pub fn check(package: &Path, version: &str) -> Result<(), String> {
         );
         return Ok(());
     }
-    empty_root::fill(&root, &root.join("usr/bin/onecall"));
+    empty_root::copy_glibc(&root, &root.join("usr/bin/onecall"));
     session::check(
         "the Debian package, in a root with glibc alone",
         version,
         Signals::ReachOnecall,
         |arguments| {
-            let mut command = inside(&root, &[&["/usr/bin/onecall"], arguments].concat());
+            let mut command = command_in_root(&root, &[&["/usr/bin/onecall"], arguments].concat());
             command.env("HOME", "/tmp");
             command
         },
@@ -51,12 +51,12 @@ pub fn check(package: &Path, version: &str) -> Result<(), String> {
 }
 
 /// Installs with `dpkg` as root, which also verifies the checksums; an ordinary user only unpacks.
-fn install(place: &Place, package: &Path, root: &Path) -> Result<(), String> {
+fn install(folder: &InstallFolder, package: &Path, root: &Path) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", root.display());
     let is_root = fs::metadata("/proc/self").map_err(failed)?.uid() == 0;
     if !is_root {
         eprintln!("skipped: dpkg installs for root alone, so the Debian package is only unpacked");
-        let mut unpack = place.command("dpkg-deb".as_ref());
+        let mut unpack = folder.command("dpkg-deb".as_ref());
         unpack.arg("--extract").arg(package).arg(root);
         return finish(unpack).map(drop);
     }
@@ -65,7 +65,7 @@ fn install(place: &Place, package: &Path, root: &Path) -> Result<(), String> {
     }
     fs::write(root.join("var/lib/dpkg/status"), "").map_err(failed)?;
     let dpkg = |arguments: &[&str]| -> Command {
-        let mut dpkg = place.command("dpkg".as_ref());
+        let mut dpkg = folder.command("dpkg".as_ref());
         // glibc was copied as files, which the package database does not know.
         dpkg.arg("--root").arg(root).arg("--force-depends").args(arguments);
         dpkg

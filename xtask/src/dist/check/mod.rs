@@ -1,9 +1,9 @@
-//! Installs each package in an empty place, and runs a program over MCP with the installed binary.
+//! Installs each package in an empty folder, and runs a program over MCP with the installed binary.
 
 mod archive;
 mod deb;
+mod install_folder;
 mod npm;
-mod place;
 mod session;
 mod wheel;
 

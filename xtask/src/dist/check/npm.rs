@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::place::{Place, finish, has};
+use super::install_folder::{InstallFolder, finish, has};
 use super::session::{self, Signals};
 
 pub fn check(package: &Path, version: &str) -> Result<(), String> {
@@ -10,24 +10,24 @@ pub fn check(package: &Path, version: &str) -> Result<(), String> {
         eprintln!("skipped: no npm here, so no test of the npm package");
         return Ok(());
     }
-    let place = Place::new()?;
-    let mut install = place.installer("npm".as_ref());
+    let folder = InstallFolder::new()?;
+    let mut install = folder.installer("npm".as_ref());
     install.args(["install", "--offline", "--no-audit", "--no-fund", "--loglevel=error"]);
-    install.arg("--prefix").arg(place.path("project")).arg(package);
+    install.arg("--prefix").arg(folder.path("project")).arg(package);
     finish(install)?;
-    let onecall = place.path("project/node_modules/.bin/onecall");
+    let onecall = folder.path("project/node_modules/.bin/onecall");
     session::check(
         "the npm package, as npm installs it",
         version,
         Signals::ReachOnecall,
         |arguments| {
-            let mut command = place.command(&onecall);
+            let mut command = folder.command(&onecall);
             command.args(arguments);
             command
         },
     )?;
     session::check("the npm package, as npx runs it", version, Signals::EndAtNpx, |arguments| {
-        let mut command = place.installer("npx".as_ref());
+        let mut command = folder.installer("npx".as_ref());
         command.args(["--yes", "--offline", "--package"]).arg(package).args(["--", "onecall"]);
         command.args(arguments);
         command

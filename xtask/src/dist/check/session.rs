@@ -8,10 +8,10 @@ use serde_json::json;
 use testkit::mcp::Session;
 use testkit::process::{descendants, is_alive, wait_until};
 
-use super::place::finish;
+use super::install_folder::finish;
 
 /// How long onecall and all its processes may take to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Programs that need the interpreters and their libraries, and their expected output.
 const PROGRAMS: [(&str, &str, &str); 2] = [
@@ -63,10 +63,10 @@ fn ends_with_its_input(serve: Command) -> Result<(), String> {
             return Err(format!("a program in {language} is answered with {:?}", answer.text));
         }
     }
-    let family = family(&mut session);
+    let pids = process_ids(&mut session);
     session.client().close_stdin();
-    match session.client().wait(PATIENCE) {
-        Some(status) if status.success() => all_end(&family),
+    match session.client().wait(EXIT_TIMEOUT) {
+        Some(status) if status.success() => all_end(&pids),
         Some(status) => Err(format!("at the end of its input it ends with {status}")),
         None => Err("it does not end at the end of its input".to_owned()),
     }
@@ -75,7 +75,7 @@ fn ends_with_its_input(serve: Command) -> Result<(), String> {
 /// Ends the process by a signal, as an impatient client does.
 fn ends_by_signal(serve: Command, signals: Signals) -> Result<(), String> {
     let mut session = Session::open(serve);
-    let family = family(&mut session);
+    let pids = process_ids(&mut session);
     // A shell built-in, because not every system has a program for it.
     let mut kill = Command::new("sh");
     kill.args(["-c", "kill -TERM \"$0\""]).arg(session.client().pid().to_string());
@@ -83,19 +83,19 @@ fn ends_by_signal(serve: Command, signals: Signals) -> Result<(), String> {
     if signals == Signals::EndAtNpx {
         session.client().close_stdin();
     }
-    match session.client().wait(PATIENCE) {
-        Some(_) => all_end(&family),
+    match session.client().wait(EXIT_TIMEOUT) {
+        Some(_) => all_end(&pids),
         None => Err("it does not end when it gets SIGTERM".to_owned()),
     }
 }
 
 /// The processes of a session.
-fn family(session: &mut Session) -> Vec<u32> {
+fn process_ids(session: &mut Session) -> Vec<u32> {
     descendants(session.client().pid()).iter().map(|process| process.pid).collect()
 }
 
-fn all_end(family: &[u32]) -> Result<(), String> {
-    if wait_until(PATIENCE, || !family.iter().any(|pid| is_alive(*pid))) {
+fn all_end(pids: &[u32]) -> Result<(), String> {
+    if wait_until(EXIT_TIMEOUT, || !pids.iter().any(|pid| is_alive(*pid))) {
         return Ok(());
     }
     Err("it leaves processes behind".to_owned())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use testkit::cargo::root;
 use testkit::packages::venv;
 
-use super::place::{Place, finish, has};
+use super::install_folder::{InstallFolder, finish, has};
 use super::session::{self, Signals};
 
 /// Fails unless the record of the wheel has the correct hash and size of each file.
@@ -31,25 +31,25 @@ pub fn check(wheel: &Path, version: &str) -> Result<(), String> {
         eprintln!("skipped: no python3 here, so no test of the wheel");
         return Ok(());
     }
-    let place = Place::new()?;
-    let environment = place.path("environment");
-    let mut make = place.installer("python3".as_ref());
+    let folder = InstallFolder::new()?;
+    let environment = folder.path("environment");
+    let mut make = folder.installer("python3".as_ref());
     make.args(["-m", "venv"]).arg(&environment);
     finish(make)?;
     let python = environment.join("bin/python");
-    let mut compare = place.command(&python);
+    let mut compare = folder.command(&python);
     compare.args(["-c", COMPARE]).arg(wheel);
     finish(compare)?;
-    let mut pip = place.command(&python);
+    let mut pip = folder.command(&python);
     pip.args(["-m", "pip", "install", "--no-index", "--disable-pip-version-check"]).arg(wheel);
     finish(pip)?;
     let onecall = environment.join("bin/onecall");
     session::check("the wheel, as pip installs it", version, Signals::ReachOnecall, |arguments| {
-        let mut command = place.command(&onecall);
+        let mut command = folder.command(&onecall);
         command.args(arguments);
         command
     })?;
-    let mut find = place.command(&python);
+    let mut find = folder.command(&python);
     find.args(["-c", FIND]).env("PYTHONPATH", root().join("clients/python/src"));
     let found = finish(find)?;
     if Path::new(found.trim()) != onecall {
@@ -66,10 +66,10 @@ pub fn check(wheel: &Path, version: &str) -> Result<(), String> {
 
 /// Runs the wheel as `uvx` does.
 fn with_uv(uv: &Path, wheel: &Path, version: &str) -> Result<(), String> {
-    let place = Place::new()?;
+    let folder = InstallFolder::new()?;
     let python = python()?;
     session::check("the wheel, as uvx runs it", version, Signals::ReachOnecall, |arguments| {
-        let mut command = place.command(uv);
+        let mut command = folder.command(uv);
         command.args(["tool", "run", "--quiet", "--offline", "--no-index", "--no-config"]);
         command.arg("--python").arg(&python).arg("--from").arg(wheel).arg("onecall");
         command.args(arguments);

@@ -16,7 +16,7 @@ mod sheet_to_crm;
 mod ticket_summary;
 
 use super::conversation::callable;
-use super::direct::Direct;
+use super::direct::DirectAgent;
 
 /// All workflows, in the order of the tables.
 pub const WORKFLOWS: &[Workflow] = &[
@@ -62,7 +62,7 @@ pub struct Question {
     /// result that has no schema.
     pub programs: &'static [&'static str],
     /// Makes the calls and returns what a model concludes from the results.
-    pub direct: fn(&mut Direct) -> Result<String, String>,
+    pub direct: fn(&mut DirectAgent) -> Result<String, String>,
 }
 
 impl Workflow {

@@ -186,7 +186,7 @@ pub(crate) fn result() -> impl Strategy<Value = Value> {
 
 /// What a line says.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     Answer { id: u64, result: Result<String, (i64, String)> },
     Request { id: String, method: String },
     Notification { method: String },
@@ -194,14 +194,14 @@ pub(crate) enum Kind {
 
 /// A message and how it is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
-    pub(crate) kind: Kind,
+pub(crate) struct GeneratedMessage {
+    pub(crate) kind: MessageKind,
     /// Keys and values in their order.
     fields: Vec<(&'static str, String)>,
     space: &'static str,
 }
 
-impl Line {
+impl GeneratedMessage {
     pub(crate) fn line(&self) -> String {
         let space = self.space;
         let entries: Vec<_> = self
@@ -214,7 +214,7 @@ impl Line {
 }
 
 /// Any message of a server.
-pub(crate) fn message() -> impl Strategy<Value = Line> {
+pub(crate) fn message() -> impl Strategy<Value = GeneratedMessage> {
     // Some hold what could be taken for the id of the message.
     let value = prop_oneof![4 => json(), 1 => (0..8_u64).prop_map(|id| json!({ "id": id }))];
     let value = (value, any::<Index>()).prop_map(|(value, style)| {
@@ -238,31 +238,28 @@ pub(crate) fn message() -> impl Strategy<Value = Line> {
     let answer = (0..8_u64, any::<bool>(), value()).prop_map(|(id, quoted, result)| {
         let written = if quoted { format!("\"{id}\"") } else { id.to_string() };
         let fields = vec![("id", written), ("result", result.clone())];
-        (Kind::Answer { id, result: Ok(result) }, fields)
+        (MessageKind::Answer { id, result: Ok(result) }, fields)
     });
     let error = (0..8_u64, any::<i64>(), string()).prop_map(|(id, code, message)| {
         let body = json!({ "code": code, "message": message, "data": { "id": 7 } });
         let fields = vec![("id", id.to_string()), ("error", body.to_string())];
-        (Kind::Answer { id, result: Err((code, message)) }, fields)
+        (MessageKind::Answer { id, result: Err((code, message)) }, fields)
     });
     let request = (request_id, method(), value()).prop_map(|(id, method, params)| {
         let written = Value::from(method.as_str()).to_string();
         let fields = vec![("id", id.clone()), ("method", written), ("params", params)];
-        (Kind::Request { id, method }, fields)
+        (MessageKind::Request { id, method }, fields)
     });
     let notification = (method(), value()).prop_map(|(method, params)| {
         let written = Value::from(method.as_str()).to_string();
-        (Kind::Notification { method }, vec![("method", written), ("params", params)])
+        (MessageKind::Notification { method }, vec![("method", written), ("params", params)])
     });
     let space = select(&["", "", " ", "\t \r"][..]);
     let message = (prop_oneof![3 => answer, 1 => error, 1 => request, 1 => notification], space);
     message.prop_flat_map(|((kind, mut fields), space)| {
         fields.push(("jsonrpc", "\"2.0\"".to_owned()));
         let kind = Just(kind);
-        (kind, Just(fields).prop_shuffle(), Just(space)).prop_map(|(kind, fields, space)| Line {
-            kind,
-            fields,
-            space,
-        })
+        (kind, Just(fields).prop_shuffle(), Just(space))
+            .prop_map(|(kind, fields, space)| GeneratedMessage { kind, fields, space })
     })
 }

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use onecall_core::lines::{Edges, Line};
+use onecall_core::lines::{Line, TruncatedLine};
 use onecall_core::{OutputForm, ServerName, ToolValue};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,16 +21,16 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, ReadBuf};
 
+use crate::connection_options::ConnectionOptions;
 use crate::error::{RequestError, SendError};
-use crate::protocol::incoming::{self, Message, answered_id};
-use crate::protocol::peer::{Outgoing, Outlet, Peer};
+use crate::protocol::incoming::{self, ServerMessage, answered_id};
+use crate::protocol::peer::{MessageSender, Outgoing, Peer};
 use crate::protocol::reply::Reply;
 use crate::protocol::request::Request;
 use crate::protocol::result;
-use crate::setting::Setting;
 use crate::transport::lines::read_lines;
 use contract::{Meaning, meaning};
-use generate::{Kind, exact_json, json, message, result, written};
+use generate::{MessageKind, exact_json, json, message, result, written};
 use mutation::mutated;
 
 fn config() -> ProptestConfig {
@@ -84,7 +84,7 @@ impl AsyncRead for Pieces {
     }
 }
 
-fn lines_of(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<Result<Vec<u8>, Edges>> {
+fn lines_of(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<Result<Vec<u8>, TruncatedLine>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut lines = Vec::new();
     runtime.block_on(read_lines(Pieces(pieces), limit, |line| {
@@ -100,7 +100,7 @@ fn lines_of(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<Result<Vec<u8>, Edges>> {
 #[derive(Clone, Default)]
 struct Sent(Arc<Mutex<Vec<Vec<u8>>>>);
 
-impl Outlet for Sent {
+impl MessageSender for Sent {
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
         self.0.lock().unwrap().push(message.line);
         Ok(())
@@ -109,7 +109,7 @@ impl Outlet for Sent {
 
 /// What comes of our first request if its answer, `"mine"`, comes after `lines`.
 fn answer_after(lines: &[Vec<u8>]) -> Result<String, RequestError> {
-    let peer = Peer::new(ServerName::new("hostile"), Setting::default(), Sent::default());
+    let peer = Peer::new(ServerName::new("hostile"), ConnectionOptions::default(), Sent::default());
     let request = Request::ListTools { cursor: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (answer, ()) = runtime.block_on(async {
@@ -180,7 +180,7 @@ proptest! {
         let answer = format!(r#"{{"structuredContent":{{"result":{value}}}{comma}{more}"#);
         match declared_value(&raw(answer), Some(form)) {
             Ok(answer) => {
-                let (kind, text) = answer.without_content().written();
+                let (kind, text) = answer.without_content().encode();
                 prop_assert_eq!((kind, &*text), ("json", &*value));
             }
             other => prop_assert!(false, "{:?}", other),
@@ -203,8 +203,8 @@ proptest! {
     #[test]
     fn a_message_is_what_it_was_written_as(message in message()) {
         let line = message.line();
-        match (&message.kind, incoming::one(line.as_bytes())) {
-            (Kind::Answer { id, result: expected }, Ok(Message::Answer { id: got, outcome })) => {
+        match (&message.kind, incoming::parse_message(line.as_bytes())) {
+            (MessageKind::Answer { id, result: expected }, Ok(ServerMessage::Answer { id: got, outcome })) => {
                 prop_assert_eq!(got, *id);
                 match (expected, outcome) {
                     (Ok(expected), Ok(result)) => prop_assert_eq!(result.get(), expected),
@@ -220,11 +220,11 @@ proptest! {
                     }
                 }
             }
-            (Kind::Request { id, method }, Ok(Message::Request { id: got, method: said, .. })) => {
+            (MessageKind::Request { id, method }, Ok(ServerMessage::Request { id: got, method: said, .. })) => {
                 prop_assert_eq!(got.get(), id);
                 prop_assert_eq!(&said, method);
             }
-            (Kind::Notification { method }, Ok(Message::Notification { method: said, .. })) => {
+            (MessageKind::Notification { method }, Ok(ServerMessage::Notification { method: said, .. })) => {
                 prop_assert_eq!(&said, method);
             }
             (expected, got) => prop_assert!(false, "{:?} and not {:?}", got, expected),
@@ -242,7 +242,7 @@ proptest! {
         let head = head.index(line.len() + 1);
         let tail = tail.index(line.len() + 1);
         match &message.kind {
-            Kind::Answer { id, .. } => {
+            MessageKind::Answer { id, .. } => {
                 prop_assert_eq!(answered_id(&line, b""), Some(*id));
                 for found in [
                     answered_id(&line[..head], &line[tail..]),
@@ -252,7 +252,7 @@ proptest! {
                     prop_assert!(found.is_none_or(|found| found == *id), "{:?}", found);
                 }
             }
-            Kind::Request { .. } | Kind::Notification { .. } => {
+            MessageKind::Request { .. } | MessageKind::Notification { .. } => {
                 prop_assert_eq!(answered_id(&line, &line[tail..]), None);
             }
         }
@@ -265,7 +265,7 @@ proptest! {
                 vec(any::<u8>(), 0..60),
                 message().prop_map(|message| message.line().into_bytes()),
                 vec(message(), 0..4).prop_map(|messages| {
-                    let lines: Vec<_> = messages.iter().map(generate::Line::line).collect();
+                    let lines: Vec<_> = messages.iter().map(generate::GeneratedMessage::line).collect();
                     format!("[{}]", lines.join(",")).into_bytes()
                 }),
                 mutated(message().prop_map(|message| message.line().into_bytes())),
@@ -275,10 +275,10 @@ proptest! {
         ),
     ) {
         let sent = Sent::default();
-        let peer = Peer::new(ServerName::new("hostile"), Setting::default(), sent.clone());
+        let peer = Peer::new(ServerName::new("hostile"), ConnectionOptions::default(), sent.clone());
         for line in &lines {
             peer.receive(Line::Whole(line));
-            peer.receive(Line::TooLong(Edges { head: line.clone(), tail: line.clone() }));
+            peer.receive(Line::TooLong(TruncatedLine { head: line.clone(), tail: line.clone() }));
         }
         for line in &*sent.0.lock().unwrap() {
             let text = line.strip_suffix(b"\n").unwrap();
@@ -294,7 +294,7 @@ proptest! {
         messages in vec((message(), prop_oneof![Just(0), 1..4_usize, 0..100_usize]), 0..6),
     ) {
         let is_foreign =
-            |message: &generate::Line| !matches!(message.kind, Kind::Answer { id: 1, .. });
+            |message: &generate::GeneratedMessage| !matches!(message.kind, MessageKind::Answer { id: 1, .. });
         let messages = messages.iter().filter(|(message, _)| is_foreign(message));
         let lines: Vec<Vec<u8>> = messages
             .map(|(message, missing)| {
@@ -332,7 +332,7 @@ proptest! {
         for (line, expected) in lines.iter().zip(expected) {
             match line {
                 Ok(line) => prop_assert_eq!(line, expected),
-                Err(Edges { head, tail }) => {
+                Err(TruncatedLine { head, tail }) => {
                     prop_assert!(expected.len() > limit);
                     prop_assert!(expected.starts_with(head) && expected.ends_with(tail));
                     let kept = expected.len().min(4 * 1024);

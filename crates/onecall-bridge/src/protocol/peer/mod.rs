@@ -1,13 +1,13 @@
 //! The JSON-RPC peer of one server: it numbers requests, matches answers to them and answers
-//! requests of the server. It is independent of the transport: messages leave through an [`Outlet`]
-//! and arrive through [`Peer::receive`], so every transport (a pipe, HTTP, …) consists of an outlet
+//! requests of the server. It is independent of the transport: messages leave through a [`MessageSender`]
+//! and arrive through [`Peer::receive`], so every transport (a pipe, HTTP, …) consists of a message sender
 //! and a task that feeds the peer.
 
-mod outlet;
+mod message_sender;
 mod pending;
 mod receive;
 
-pub(crate) use outlet::{Outgoing, Outlet, Purpose};
+pub(crate) use message_sender::{MessageSender, Outgoing, Purpose};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,51 +20,55 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{sleep_until, timeout};
 use tracing::debug;
 
+use crate::connection_options::ConnectionOptions;
 use crate::error::{RequestError, SendError};
-use crate::protocol::audience::Audience;
-use crate::protocol::question::{self, Event};
+use crate::protocol::gateway_clients::GatewayClients;
+use crate::protocol::question::{self, QuestionEvent};
 use crate::protocol::reply::Reply;
-use crate::protocol::request::{self, Era, Request};
-use crate::protocol::trace::Traced;
-use crate::setting::Setting;
-use pending::{Expired, PendingRequests};
+use crate::protocol::request::{self, ProtocolMode, Request};
+use crate::protocol::trace::RequestSpan;
+use pending::{ExpiredRequest, PendingRequests};
 
 /// How long a request that cannot be sent waits for the reason why the connection closed.
-const CAUSE: Duration = Duration::from_secs(2);
+const CLOSE_REASON_WAIT: Duration = Duration::from_secs(2);
 
 /// The client side of the connection to one server.
 pub(crate) struct Peer {
     server: ServerName,
-    setting: Setting,
-    outlet: Box<dyn Outlet>,
+    options: ConnectionOptions,
+    message_sender: Box<dyn MessageSender>,
     next_id: AtomicU64,
     /// Whether every request has to carry the client information, because there was no handshake.
     stateless: AtomicBool,
     pending: PendingRequests,
     tools_changed: Notify,
-    forgotten: Notify,
-    questions: mpsc::Sender<Event>,
+    session_lost: Notify,
+    questions: mpsc::Sender<QuestionEvent>,
     /// The receiving end of the question channel, until a task takes it to answer them.
-    unanswered: Mutex<Option<mpsc::Receiver<Event>>>,
+    unanswered: Mutex<Option<mpsc::Receiver<QuestionEvent>>>,
     /// Set after the first malformed line was reported; later ones are logged at a lower level.
-    noise_reported: AtomicBool,
+    invalid_line_reported: AtomicBool,
 }
 
 impl Peer {
-    pub fn new(server: ServerName, setting: Setting, outlet: impl Outlet + 'static) -> Self {
+    pub fn new(
+        server: ServerName,
+        options: ConnectionOptions,
+        message_sender: impl MessageSender + 'static,
+    ) -> Self {
         let (questions, unanswered) = question::channel();
         Self {
             server,
-            setting,
-            outlet: Box::new(outlet),
+            options,
+            message_sender: Box::new(message_sender),
             next_id: AtomicU64::new(1),
             stateless: AtomicBool::new(false),
             pending: PendingRequests::new(),
             tools_changed: Notify::new(),
-            forgotten: Notify::new(),
+            session_lost: Notify::new(),
             questions,
             unanswered: Mutex::new(Some(unanswered)),
-            noise_reported: AtomicBool::new(false),
+            invalid_line_reported: AtomicBool::new(false),
         }
     }
 
@@ -89,9 +93,9 @@ impl Peer {
         decode: impl FnOnce(Reply<'_>) -> T + Send + 'static,
     ) -> Result<T, RequestError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut traced = Traced::begin(&self.server, &request, id);
-        let answer = self.exchange(id, request, limit, traced.context(), decode).await;
-        traced.end(answer.as_ref().err());
+        let mut span = RequestSpan::begin(&self.server, &request, id);
+        let answer = self.exchange(id, request, limit, span.context(), decode).await;
+        span.end(answer.as_ref().err());
         answer
     }
 
@@ -103,7 +107,7 @@ impl Peer {
         trace: Option<&TraceContext>,
         decode: impl FnOnce(Reply<'_>) -> T + Send + 'static,
     ) -> Result<T, RequestError> {
-        let line = request.line_within(id, self.era_of(&request), trace);
+        let line = request.line_with_trace(id, self.mode_of(&request), trace);
         let (sender, receiver) = oneshot::channel();
         self.pending.add(
             id,
@@ -115,20 +119,23 @@ impl Peer {
             }),
         )?;
         let purpose = Purpose::Request { id, request, trace };
-        if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
+        if let Err(error) = self.message_sender.send(Outgoing { line, purpose }) {
             // A server that stopped reading has most likely exited, and its exit status is a better
             // error than a closed pipe.
             let cause = match error {
-                SendError::Closed => timeout(CAUSE, receiver).await.ok(),
+                SendError::Closed => timeout(CLOSE_REASON_WAIT, receiver).await.ok(),
                 SendError::Backlog { .. } | SendError::Busy => None,
             };
             self.pending.take(id);
             return Err(match cause.and_then(Result::ok) {
-                Some(Err(RequestError::Closed { reason })) => RequestError::NeverLeft { reason },
+                Some(Err(RequestError::Closed { reason })) => {
+                    RequestError::ClosedBeforeSending { reason }
+                }
                 _ => error.into(),
             });
         }
-        let _ticket = Ticket { peer: self, id, cancellable: request.is_cancellable() };
+        let _cancel_on_drop =
+            CancelOnDrop { peer: self, id, cancellable: request.is_cancellable() };
         let answer = receiver.await;
         // A waiter is dropped unused only when the peer itself is dropped.
         answer.unwrap_or_else(|_| Err(RequestError::Closed { reason: "it was stopped".into() }))
@@ -150,9 +157,9 @@ impl Peer {
     /// Fails the requests whose deadline has passed; returns the next deadline.
     fn expire(&self, now: Instant) -> Option<Instant> {
         let (expired, next) = self.pending.take_expired(now);
-        for Expired { id, limit, waiter } in expired {
+        for ExpiredRequest { id, limit, waiter } in expired {
             let error = RequestError::NoAnswer { limit };
-            self.tell_cancelled(id, &error.to_string());
+            self.send_cancellation(id, &error.to_string());
             waiter(Err(error));
         }
         next
@@ -161,31 +168,36 @@ impl Peer {
     /// Sends the notification that ends the handshake.
     pub fn notify_initialized(&self) -> Result<(), RequestError> {
         let (line, purpose) = (request::initialized(), Purpose::Initialized);
-        Ok(self.outlet.send(Outgoing { line, purpose })?)
+        Ok(self.message_sender.send(Outgoing { line, purpose })?)
     }
 
     /// Records the result of the handshake: the protocol revision in use from now on, or why there
     /// is none.
-    pub fn introduced(&self, outcome: Result<&str, &str>) {
+    pub fn handshake_finished(&self, outcome: Result<&str, &str>) {
         if let Ok(version) = outcome {
-            self.stateless.store(Era::of(version) == Era::Stateless, Ordering::Relaxed);
+            self.stateless
+                .store(ProtocolMode::of(version) == ProtocolMode::Stateless, Ordering::Relaxed);
         }
-        self.outlet.introduced(outcome);
+        self.message_sender.handshake_finished(outcome);
     }
 
     /// Whether the server uses a handshake, as far as is known.
-    pub fn era(&self) -> Era {
-        if self.stateless.load(Ordering::Relaxed) { Era::Stateless } else { Era::Handshake }
+    pub fn protocol_mode(&self) -> ProtocolMode {
+        if self.stateless.load(Ordering::Relaxed) {
+            ProtocolMode::Stateless
+        } else {
+            ProtocolMode::Handshake
+        }
     }
 
     /// Returns when the server has lost the session, so that another handshake is needed.
-    pub async fn forgotten(&self) {
-        self.forgotten.notified().await;
+    pub async fn session_lost(&self) {
+        self.session_lost.notified().await;
     }
 
     /// Reports that the server has lost the session.
-    pub fn was_forgotten(&self) {
-        self.forgotten.notify_one();
+    pub fn report_session_lost(&self) {
+        self.session_lost.notify_one();
     }
 
     /// Whether this request is still waiting for its answer.
@@ -208,12 +220,12 @@ impl Peer {
 
     /// The limits on what the server may send.
     pub fn limits(&self) -> &ServerLimits {
-        &self.setting.limits
+        &self.options.limits
     }
 
     /// The clients that may answer requests of the server.
-    pub fn audience(&self) -> &Audience {
-        &self.setting.audience
+    pub fn clients(&self) -> &GatewayClients {
+        &self.options.clients
     }
 
     /// Passes the server's questions on to clients. Never returns. Each question has the time limit
@@ -222,20 +234,20 @@ impl Peer {
         let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(unanswered) = unanswered else { return std::future::pending().await };
         let reply = |line| self.forward(line);
-        question::answer_forever(unanswered, self.setting.audience.clone(), limit, reply).await
+        question::answer_forever(unanswered, self.options.clients.clone(), limit, reply).await
     }
 
     /// Notifies the server that the client's list of root folders has changed.
     pub fn notify_roots_changed(&self) {
-        if self.era() == Era::Handshake {
+        if self.protocol_mode() == ProtocolMode::Handshake {
             self.forward(request::roots_changed());
         }
     }
 
     fn forward(&self, line: Vec<u8>) {
         let purpose = Purpose::Forwarded;
-        if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
-            debug!(server = %self.server, %error, "a message of the client was dropped");
+        if let Err(error) = self.message_sender.send(Outgoing { line, purpose }) {
+            debug!(server = %self.server, %error, "dropped a message of the client");
         }
     }
 
@@ -244,45 +256,45 @@ impl Peer {
         let reason: Arc<str> = reason.into();
         for (id, waiter) in self.pending.close(&reason) {
             let reason = Arc::clone(&reason);
-            waiter(Err(match self.outlet.has_left(id) {
+            waiter(Err(match self.message_sender.may_have_arrived(id) {
                 true => RequestError::Closed { reason },
-                false => RequestError::NeverLeft { reason },
+                false => RequestError::ClosedBeforeSending { reason },
             }));
         }
     }
 
     /// Sends a cancellation. If that fails, the server's answer is ignored when it arrives.
-    fn tell_cancelled(&self, id: u64, reason: &str) {
+    fn send_cancellation(&self, id: u64, reason: &str) {
         let (line, purpose) = (request::cancelled(id, reason), Purpose::Cancellation { id });
-        let _ = self.outlet.send(Outgoing { line, purpose });
+        let _ = self.message_sender.send(Outgoing { line, purpose });
     }
 
-    fn era_of(&self, request: &Request<'_>) -> Era {
+    fn mode_of(&self, request: &Request<'_>) -> ProtocolMode {
         match request {
-            Request::Initialize { .. } => Era::Handshake,
-            Request::Discover => Era::Stateless,
-            _ => self.era(),
+            Request::Initialize { .. } => ProtocolMode::Handshake,
+            Request::Discover => ProtocolMode::Stateless,
+            _ => self.protocol_mode(),
         }
     }
 }
 
 /// Held while a request waits. If it is dropped before the answer, it removes the request and
 /// cancels it at the server.
-struct Ticket<'a> {
+struct CancelOnDrop<'a> {
     peer: &'a Peer,
     id: u64,
     cancellable: bool,
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if self.peer.pending.take(self.id).is_none() {
             return;
         }
         if self.cancellable {
-            self.peer.tell_cancelled(self.id, "nobody waits for the answer any more");
+            self.peer.send_cancellation(self.id, "the caller no longer waits for the answer");
         } else {
-            self.peer.outlet.abandon(self.id);
+            self.peer.message_sender.abandon(self.id);
         }
     }
 }
@@ -295,7 +307,7 @@ mod tests {
 
     struct Nowhere;
 
-    impl Outlet for Nowhere {
+    impl MessageSender for Nowhere {
         fn send(&self, _: Outgoing<'_>) -> Result<(), SendError> {
             Ok(())
         }
@@ -305,7 +317,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_was_cut_off_fails_no_other_call() {
         for line in [r#"{"jsonrpc":"2.0","result":{"id":1}"#, r#"{"jsonrpc":"2.0","id":1,"#] {
-            let peer = Peer::new(ServerName::new("server"), Setting::default(), Nowhere);
+            let peer = Peer::new(ServerName::new("server"), ConnectionOptions::default(), Nowhere);
             let request = Request::ListTools { cursor: None };
             let (answer, ()) = tokio::join!(
                 biased;

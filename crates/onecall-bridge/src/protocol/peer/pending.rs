@@ -18,19 +18,19 @@ use crate::protocol::request_origin::RequestOrigin;
 pub(super) type Waiter = Box<dyn FnOnce(Result<Reply<'_>, RequestError>) + Send>;
 
 pub(super) struct PendingRequests {
-    requests: Mutex<Requests>,
+    requests: Mutex<PendingState>,
     /// Whether the task that enforces the deadlines has a timer set.
-    is_watched: AtomicBool,
+    timer_is_set: AtomicBool,
     deadline_set: Notify,
 }
 
-enum Requests {
-    Open(HashMap<u64, Expected>),
+enum PendingState {
+    Open(HashMap<u64, PendingRequest>),
     /// The connection is closed, for this reason.
     Closed(Arc<str>),
 }
 
-struct Expected {
+struct PendingRequest {
     waiter: Waiter,
     deadline: Option<Deadline>,
     origin: Option<RequestOrigin>,
@@ -43,7 +43,7 @@ struct Deadline {
 }
 
 /// A request whose time limit has passed.
-pub(super) struct Expired {
+pub(super) struct ExpiredRequest {
     pub id: u64,
     pub limit: Duration,
     pub waiter: Waiter,
@@ -52,8 +52,8 @@ pub(super) struct Expired {
 impl PendingRequests {
     pub fn new() -> Self {
         Self {
-            requests: Mutex::new(Requests::Open(HashMap::new())),
-            is_watched: AtomicBool::new(false),
+            requests: Mutex::new(PendingState::Open(HashMap::new())),
+            timer_is_set: AtomicBool::new(false),
             deadline_set: Notify::new(),
         }
     }
@@ -67,15 +67,15 @@ impl PendingRequests {
     ) -> Result<(), RequestError> {
         let deadline = limit.map(|limit| Deadline { at: Instant::now() + limit, limit });
         match &mut *self.lock() {
-            Requests::Open(waiting) => {
-                waiting.insert(id, Expected { waiter, deadline, origin: origin.cloned() });
+            PendingState::Open(waiting) => {
+                waiting.insert(id, PendingRequest { waiter, deadline, origin: origin.cloned() });
             }
-            Requests::Closed(reason) => {
-                return Err(RequestError::NeverLeft { reason: Arc::clone(reason) });
+            PendingState::Closed(reason) => {
+                return Err(RequestError::ClosedBeforeSending { reason: Arc::clone(reason) });
             }
         }
         // All limits of a server are equal, so a timer that is already set expires first.
-        if deadline.is_some() && !self.is_watched.swap(true, Ordering::Relaxed) {
+        if deadline.is_some() && !self.timer_is_set.swap(true, Ordering::Relaxed) {
             self.deadline_set.notify_one();
         }
         Ok(())
@@ -83,23 +83,23 @@ impl PendingRequests {
 
     pub fn take(&self, id: u64) -> Option<Waiter> {
         match &mut *self.lock() {
-            Requests::Open(waiting) => waiting.remove(&id).map(|expected| expected.waiter),
-            Requests::Closed(_) => None,
+            PendingState::Open(waiting) => waiting.remove(&id).map(|pending| pending.waiter),
+            PendingState::Closed(_) => None,
         }
     }
 
     pub fn contains(&self, id: u64) -> bool {
         match &*self.lock() {
-            Requests::Open(waiting) => waiting.contains_key(&id),
-            Requests::Closed(_) => false,
+            PendingState::Open(waiting) => waiting.contains_key(&id),
+            PendingState::Closed(_) => false,
         }
     }
 
     /// The call that a request was made for.
     pub fn origin(&self, id: u64) -> Option<RequestOrigin> {
         match &*self.lock() {
-            Requests::Open(waiting) => waiting.get(&id)?.origin.clone(),
-            Requests::Closed(_) => None,
+            PendingState::Open(waiting) => waiting.get(&id)?.origin.clone(),
+            PendingState::Closed(_) => None,
         }
     }
 
@@ -107,31 +107,31 @@ impl PendingRequests {
     /// clients.
     pub fn only_caller(&self) -> Option<Arc<Caller>> {
         let requests = self.lock();
-        let Requests::Open(waiting) = &*requests else { return None };
-        let mut origins = waiting.values().filter_map(|expected| expected.origin.as_ref());
+        let PendingState::Open(waiting) = &*requests else { return None };
+        let mut origins = waiting.values().filter_map(|pending| pending.origin.as_ref());
         let first = &origins.next()?.caller;
         origins.all(|other| other.caller.client == first.client).then(|| Arc::clone(first))
     }
 
     /// Removes and returns the requests whose deadline has passed, with the next deadline.
-    pub fn take_expired(&self, now: Instant) -> (Vec<Expired>, Option<Instant>) {
+    pub fn take_expired(&self, now: Instant) -> (Vec<ExpiredRequest>, Option<Instant>) {
         let mut expired = Vec::new();
         let mut requests = self.lock();
         let next = match &mut *requests {
-            Requests::Open(waiting) => {
-                let has_passed = |expected: &Expected| {
-                    expected.deadline.is_some_and(|deadline| deadline.at <= now)
+            PendingState::Open(waiting) => {
+                let has_passed = |pending: &PendingRequest| {
+                    pending.deadline.is_some_and(|deadline| deadline.at <= now)
                 };
-                let passed = waiting.extract_if(|_, expected| has_passed(expected));
-                expired.extend(passed.map(|(id, expected)| {
-                    let limit = expected.deadline.map_or(Duration::ZERO, |it| it.limit);
-                    Expired { id, limit, waiter: expected.waiter }
+                let passed = waiting.extract_if(|_, pending| has_passed(pending));
+                expired.extend(passed.map(|(id, pending)| {
+                    let limit = pending.deadline.map_or(Duration::ZERO, |it| it.limit);
+                    ExpiredRequest { id, limit, waiter: pending.waiter }
                 }));
-                waiting.values().filter_map(|expected| Some(expected.deadline?.at)).min()
+                waiting.values().filter_map(|pending| Some(pending.deadline?.at)).min()
             }
-            Requests::Closed(_) => None,
+            PendingState::Closed(_) => None,
         };
-        self.is_watched.store(next.is_some(), Ordering::Relaxed);
+        self.timer_is_set.store(next.is_some(), Ordering::Relaxed);
         (expired, next)
     }
 
@@ -144,13 +144,13 @@ impl PendingRequests {
     /// is kept.
     pub fn close(&self, reason: &Arc<str>) -> Vec<(u64, Waiter)> {
         let mut requests = self.lock();
-        let Requests::Open(waiting) = &mut *requests else { return Vec::new() };
+        let PendingState::Open(waiting) = &mut *requests else { return Vec::new() };
         let waiting = std::mem::take(waiting);
-        *requests = Requests::Closed(Arc::clone(reason));
-        waiting.into_iter().map(|(id, expected)| (id, expected.waiter)).collect()
+        *requests = PendingState::Closed(Arc::clone(reason));
+        waiting.into_iter().map(|(id, pending)| (id, pending.waiter)).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Requests> {
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

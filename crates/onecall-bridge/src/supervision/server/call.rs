@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use onecall_core::{AnswerForm, ResolvedCall, Schema, ToolSpec, ToolValue};
 use tokio::time::timeout;
 use tracing::warn;
@@ -11,20 +11,20 @@ use tracing::warn;
 use super::Server;
 use super::state::seconds_until;
 use crate::error::{RequestError, SendError};
-use crate::protocol::input::{Input, InputError, InputRequired, MAX_ROUNDS};
+use crate::protocol::input::{InputAnswers, InputError, InputRequired, MAX_ROUNDS};
 use crate::protocol::reply::Reply;
-use crate::protocol::request::{Era, Request};
+use crate::protocol::request::{ProtocolMode, Request};
 use crate::protocol::request_origin::RequestOrigin;
 use crate::protocol::result::{Decoded, ResultError, tool_value, untouched, whole_answer};
 use crate::supervision::status::{NextStart, ServerState};
 
 /// How long a repeatable call waits for a server that is about to restart.
-const IMMINENT: Duration = Duration::from_secs(2);
+const RESTART_WAIT: Duration = Duration::from_secs(2);
 
 /// Why a call failed; the text is what the program reads.
 pub(crate) enum CallError {
     /// The call was not sent to the server.
-    NeverLeft(String),
+    NeverSent(String),
     /// The server may have received the call.
     Failed(String),
 }
@@ -36,15 +36,15 @@ impl CallError {
 }
 
 /// The answer of a server to a call.
-enum Answer {
+enum CallAnswer {
     Value(Result<Decoded, ResultError>),
     /// The server asks questions first.
     Required(InputRequired),
 }
 
-impl Answer {
+impl CallAnswer {
     /// The answer, or an error if its value is larger than a program may get.
-    fn within(self, limit_bytes: usize) -> Self {
+    fn limited_to(self, limit_bytes: usize) -> Self {
         let bytes = match &self {
             Self::Value(Ok(decoded)) => decoded.value.size(),
             Self::Value(Err(_)) | Self::Required(_) => 0,
@@ -63,9 +63,9 @@ impl Server {
     /// and the server is about to restart.
     pub async fn call(&self, spec: &ToolSpec, call: &ResolvedCall) -> Result<ToolValue, CallError> {
         let mut answer = self.call_once(spec, call).await;
-        if matches!(answer, Err(CallError::NeverLeft(_)))
+        if matches!(answer, Err(CallError::NeverSent(_)))
             && is_repeatable(spec)
-            && self.comes_up_soon().await
+            && self.restarts_soon().await
         {
             answer = self.call_once(spec, call).await;
         }
@@ -79,10 +79,10 @@ impl Server {
     ) -> Result<ToolValue, CallError> {
         let started = Instant::now();
         let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
-        let first = self.exchange(spec, call, origin.as_ref(), None).await?;
+        let first = self.send_call(spec, call, origin.as_ref(), None).await?;
         let required = match first {
-            Answer::Value(decoded) => return self.value(spec, decoded),
-            Answer::Required(required) => required,
+            CallAnswer::Value(decoded) => return self.value(spec, decoded),
+            CallAnswer::Required(required) => required,
         };
         let rounds = self.answer_and_repeat(spec, call, origin.as_ref(), required);
         // All rounds together share the time limit of one call.
@@ -100,11 +100,11 @@ impl Server {
         mut required: InputRequired,
     ) -> Result<ToolValue, CallError> {
         for _ in 0..MAX_ROUNDS {
-            let input = required.answered(&self.config.name, call.run.caller.as_deref()).await;
+            let input = required.ask_client(&self.config.name, call.run.caller.as_deref()).await;
             let input = input.map_err(CallError::failed)?;
-            match self.exchange(spec, call, origin, Some(&input)).await? {
-                Answer::Value(decoded) => return self.value(spec, decoded),
-                Answer::Required(more) => required = more,
+            match self.send_call(spec, call, origin, Some(&input)).await? {
+                CallAnswer::Value(decoded) => return self.value(spec, decoded),
+                CallAnswer::Required(more) => required = more,
             }
         }
         Err(CallError::failed(InputError::TooManyRounds))
@@ -120,7 +120,7 @@ impl Server {
         let Decoded { value, breaks_schema } = decoded.map_err(CallError::failed)?;
         if breaks_schema && self.lock().breaking_schema.insert(spec.tool.clone()) {
             warn!(
-                server = %self.config.name, tool = plain(spec.tool.as_str(), 100),
+                server = %self.config.name, tool = one_line(spec.tool.as_str(), 100),
                 "the tool declares a result wrapped as {{\"result\": …}} and sent something else; \
                  programs get its answers as they are sent"
             );
@@ -128,55 +128,58 @@ impl Server {
         Ok(value)
     }
 
-    async fn exchange(
+    async fn send_call(
         &self,
         spec: &ToolSpec,
         call: &ResolvedCall,
         origin: Option<&RequestOrigin>,
-        input: Option<&Input>,
-    ) -> Result<Answer, CallError> {
+        input: Option<&InputAnswers>,
+    ) -> Result<CallAnswer, CallError> {
         let (peer, parameters) = {
-            let now = self.lock();
-            (now.peer.clone(), now.parameters.clone())
+            let data = self.lock();
+            (data.peer.clone(), data.parameters.clone())
         };
         let Some(peer) = peer else {
-            return Err(CallError::NeverLeft(self.not_running()));
+            return Err(CallError::NeverSent(self.unavailable_message()));
         };
         let (tool, arguments) = (&spec.tool, &call.arguments);
-        let mirrored = parameters.map(|parameters| parameters.mirrored(tool, arguments));
-        let mirrored = mirrored.as_deref().unwrap_or_default();
-        let request = Request::CallTool { tool, arguments, mirrored, origin, input };
-        let (era, form) = (peer.era(), call.form);
+        let header_arguments =
+            parameters.map(|parameters| parameters.header_arguments(tool, arguments));
+        let header_arguments = header_arguments.as_deref().unwrap_or_default();
+        let request = Request::CallTool { tool, arguments, header_arguments, origin, input };
+        let (mode, form) = (peer.protocol_mode(), call.form);
         let output = spec.output_schema.as_ref().map(Schema::output_form);
         let decode = move |reply: Reply<'_>| {
-            let required = match era {
-                Era::Handshake => None,
-                Era::Stateless => InputRequired::read(reply.result),
+            let required = match mode {
+                ProtocolMode::Handshake => None,
+                ProtocolMode::Stateless => InputRequired::read(reply.result),
             };
             if let Some(required) = required {
-                return Answer::Required(required);
+                return CallAnswer::Required(required);
             }
-            Answer::Value(match form {
+            CallAnswer::Value(match form {
                 AnswerForm::Value => tool_value(reply, output),
                 AnswerForm::Whole => whole_answer(reply),
                 AnswerForm::Untouched => untouched(reply),
             })
         };
         match peer.request_reply(request, self.config.call_timeout, decode).await {
-            Ok(answer) => Ok(answer.within(self.setting.limits.max_result_bytes)),
-            Err(RequestError::NeverLeft { .. }) => Err(CallError::NeverLeft(self.not_running())),
+            Ok(answer) => Ok(answer.limited_to(self.options.limits.max_result_bytes)),
+            Err(RequestError::ClosedBeforeSending { .. }) => {
+                Err(CallError::NeverSent(self.unavailable_message()))
+            }
             Err(error @ RequestError::NotSent(SendError::Closed)) => {
-                Err(CallError::NeverLeft(error.to_string()))
+                Err(CallError::NeverSent(error.to_string()))
             }
             Err(error) => Err(CallError::failed(error)),
         }
     }
 
     /// Waits a short time for a server that is about to restart; returns whether it is up.
-    async fn comes_up_soon(&self) -> bool {
+    async fn restarts_soon(&self) -> bool {
         let is_imminent = match self.lock().state {
             ServerState::Failed { next_start: NextStart::At(at), .. } => {
-                at.saturating_duration_since(Instant::now()) < IMMINENT
+                at.saturating_duration_since(Instant::now()) < RESTART_WAIT
             }
             ServerState::Failed { next_start, .. } => next_start == NextStart::Now,
             _ => false,
@@ -186,15 +189,15 @@ impl Server {
         }
         let mut is_up = self.is_up.subscribe();
         let up = is_up.wait_for(|is_up| *is_up);
-        let patience = self.config.call_timeout.map_or(IMMINENT, |limit| limit.min(IMMINENT));
-        timeout(patience, up).await.is_ok_and(|up| up.is_ok())
+        let wait = self.config.call_timeout.map_or(RESTART_WAIT, |limit| limit.min(RESTART_WAIT));
+        timeout(wait, up).await.is_ok_and(|up| up.is_ok())
     }
 
     /// The error text for a call while the server is not connected.
-    pub fn not_running(&self) -> String {
+    pub fn unavailable_message(&self) -> String {
         let name = &self.config.name;
-        let now = self.lock();
-        let (reason, next_start) = match &now.state {
+        let data = self.lock();
+        let (reason, next_start) = match &data.state {
             ServerState::Failed { reason, next_start, .. } => (reason, next_start),
             ServerState::Installing { .. } => {
                 return format!(
@@ -205,14 +208,14 @@ impl Server {
             _ => return format!("server '{name}' is not connected"),
         };
         let outlook = match next_start {
-            NextStart::Never => return format!("server '{name}' {}", now.stopped.farewell()),
+            NextStart::Never => return format!("server '{name}' {}", data.stopped.status_phrase()),
             NextStart::AfterLogin => return format!("server '{name}' {reason}"),
             NextStart::AfterReload => return format!("server '{name}' is not running: {reason}"),
-            NextStart::Now | NextStart::At(_) if !self.setting.start.promises_restart() => {
+            NextStart::Now | NextStart::At(_) if !self.options.start.promises_restart() => {
                 return format!("server '{name}' is not running: {reason}");
             }
-            NextStart::Now => "it is being started again".to_owned(),
-            NextStart::At(at) => format!("it is started again in {} s", seconds_until(*at)),
+            NextStart::Now => "onecall is starting it again".to_owned(),
+            NextStart::At(at) => format!("onecall starts it again in {} s", seconds_until(*at)),
         };
         format!("server '{name}' is not running: {reason}; {outlook}")
     }

@@ -9,42 +9,42 @@ use tokio::time::sleep;
 use tracing::info;
 
 use super::Server;
-use crate::setting::Setting;
-use crate::supervision::downloads::{Download, INSTALL_TIMEOUT, Turn};
+use crate::connection_options::ConnectionOptions;
+use crate::supervision::downloads::{Download, INSTALL_TIMEOUT, InstallPermit};
 use crate::supervision::status::ServerState;
 
 /// A first start that has permission to run.
-pub(super) struct Install {
+pub(super) struct FirstStart {
     download: Download,
-    turn: Turn,
+    permit: InstallPermit,
 }
 
-impl Install {
+impl FirstStart {
     /// Waits for permission to start a server. Returns the first start, or `None` if nothing is
     /// downloaded.
-    pub async fn expected_of(server: &ServerConfig, setting: &Setting) -> Option<Self> {
-        let download = setting.downloads.expected_of(server)?;
-        let turn = setting.downloads.turn().await;
-        Some(Self { download, turn })
+    pub async fn acquire(server: &ServerConfig, options: &ConnectionOptions) -> Option<Self> {
+        let download = options.downloads.expected_download(server)?;
+        let permit = options.downloads.acquire_permit().await;
+        Some(Self { download, permit })
     }
 
     /// The download and the permission to run it, as separate values.
-    pub fn parts(install: Option<Self>) -> (Option<Download>, Option<Turn>) {
-        install.map(|Self { download, turn }| (download, turn)).unzip()
+    pub fn into_parts(install: Option<Self>) -> (Option<Download>, Option<InstallPermit>) {
+        install.map(|Self { download, permit }| (download, permit)).unzip()
     }
 }
 
 /// Gives the permission to other first starts after a while. Never returns.
-pub(super) async fn pass_on<T>(turn: Option<Turn>) -> T {
-    match turn {
-        Some(turn) => turn.pass_on().await,
+pub(super) async fn release_after_delay<T>(permit: Option<InstallPermit>) -> T {
+    match permit {
+        Some(permit) => permit.release_after_delay().await,
         None => std::future::pending().await,
     }
 }
 
 /// The initial state of a server that is about to be started.
-pub(super) fn starting(server: &ServerConfig, setting: &Setting) -> ServerState {
-    match setting.downloads.expected_of(server) {
+pub(super) fn initial_state(server: &ServerConfig, options: &ConnectionOptions) -> ServerState {
+    match options.downloads.expected_download(server) {
         Some(_) => ServerState::Installing { since: Instant::now() },
         None => ServerState::Connecting,
     }
@@ -53,10 +53,10 @@ pub(super) fn starting(server: &ServerConfig, setting: &Setting) -> ServerState 
 impl Server {
     /// Changes the state of a lazy server that is about to be started.
     pub(super) fn leave_idle(&self) {
-        let state = starting(&self.config, &self.setting);
-        let mut now = self.lock();
-        if now.state == ServerState::Idle {
-            now.state = state;
+        let state = initial_state(&self.config, &self.options);
+        let mut data = self.lock();
+        if data.state == ServerState::Idle {
+            data.state = state;
         }
     }
 
@@ -67,7 +67,8 @@ impl Server {
             return;
         }
         info!(server = %self.config.name, "installing for the first time");
-        let (changed, timeout) = (Arc::clone(&self.changed), self.config.usual_connect_timeout());
+        let (changed, timeout) =
+            (Arc::clone(&self.changed), self.config.connect_timeout_or_default());
         tokio::spawn(async move {
             sleep(timeout).await;
             changed.notify_one();
@@ -75,9 +76,9 @@ impl Server {
     }
 
     /// Whether requests have stopped waiting for a server that is being installed.
-    pub(super) fn is_left_behind(&self, since: Instant) -> bool {
-        !self.setting.downloads.are_waited_for()
-            && since.elapsed() >= self.config.usual_connect_timeout()
+    pub(super) fn is_no_longer_awaited(&self, since: Instant) -> bool {
+        !self.options.downloads.block_requests()
+            && since.elapsed() >= self.config.connect_timeout_or_default()
     }
 
     /// Whether the server is being installed.
@@ -86,9 +87,9 @@ impl Server {
     }
 
     /// How long a request waits for the server to start over one transport.
-    pub(super) fn patience(&self) -> Duration {
-        let usual = self.config.usual_connect_timeout();
-        match self.is_installing() && self.setting.downloads.are_waited_for() {
+    pub(super) fn start_wait(&self) -> Duration {
+        let usual = self.config.connect_timeout_or_default();
+        match self.is_installing() && self.options.downloads.block_requests() {
             true => INSTALL_TIMEOUT.max(usual),
             false => usual,
         }

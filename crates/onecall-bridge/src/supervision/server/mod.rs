@@ -1,12 +1,12 @@
-//! One configured server: its data (here), its main loop (`life`, `install`), its state changes
-//! (`state`, `changes`), and calls and other requests to it (`call`, `offer`). Its tools stay known
+//! One configured server: its data (here), its main loop (`lifecycle`, `install`), its state changes
+//! (`state`, `changes`), and calls and other requests to it (`call`, `resources`). Its tools stay known
 //! while it is down, so that a call to one of them can report the reason.
 
 mod call;
 mod changes;
 mod install;
-mod life;
-mod offer;
+mod lifecycle;
+mod resources;
 mod state;
 
 pub(crate) use call::CallError;
@@ -21,12 +21,12 @@ use onecall_core::{ServerName, ToolName};
 use onecall_login::Login;
 use tokio::sync::{Notify, watch};
 
-use crate::protocol::face::{Faces, ToolFace};
-use crate::protocol::parameters::Parameters;
+use crate::connection_options::ConnectionOptions;
+use crate::protocol::display_metadata::{DisplayMetadataByTool, ToolDisplayMetadata};
+use crate::protocol::header_parameters::HeaderParameters;
 use crate::protocol::peer::Peer;
-use crate::setting::Setting;
 use crate::supervision::demand::ServerStart;
-use crate::supervision::pins::Quarantined;
+use crate::supervision::pins::QuarantinedTool;
 use crate::supervision::status::{ListingCut, ServerState, ServerStatus};
 use crate::transport::connection::Route;
 
@@ -35,7 +35,7 @@ pub(crate) struct Server {
     config: ServerConfig,
     /// The login for the server, if its transport supports one.
     login: Option<Arc<Login>>,
-    now: Mutex<Now>,
+    data: Mutex<ServerData>,
     /// Whether the server is to be started; once true, it stays true.
     is_needed: watch::Sender<bool>,
     /// Whether its tools can be called.
@@ -44,24 +44,24 @@ pub(crate) struct Server {
     changed: Arc<Notify>,
     /// How many warnings about its tools were logged.
     warnings: AtomicUsize,
-    setting: Setting,
+    options: ConnectionOptions,
 }
 
 /// The current state of a server.
-struct Now {
+struct ServerData {
     transport: &'static str,
     state: ServerState,
-    stopped: Stop,
+    stopped: StopReason,
     /// All tools that it listed.
     listed: Arc<Vec<ToolDefinition>>,
     /// The listed tools that programs may call.
     tools: Arc<Vec<ToolDefinition>>,
     /// The listed tools that programs may not call until the user accepts them.
-    quarantined: Arc<Vec<Quarantined>>,
+    quarantined: Arc<Vec<QuarantinedTool>>,
     /// The display metadata of its tools, if it is kept.
-    faces: Arc<Faces>,
+    display_metadata: Arc<DisplayMetadataByTool>,
     /// The arguments that are repeated in headers, if there are any.
-    parameters: Option<Arc<Parameters>>,
+    parameters: Option<Arc<HeaderParameters>>,
     /// Set if its tool list was cut at a limit.
     cut: Option<ListingCut>,
     peer: Option<Arc<Peer>>,
@@ -71,8 +71,8 @@ struct Now {
 
 /// Whether a server is to stop, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    No,
+pub(crate) enum StopReason {
+    NotStopping,
     /// The whole bridge stops.
     Shutdown,
     /// The server was removed from the configuration.
@@ -81,11 +81,11 @@ pub(crate) enum Stop {
     Replaced,
 }
 
-impl Stop {
+impl StopReason {
     /// The end of a sentence about the server that begins with its name.
-    fn farewell(self) -> &'static str {
+    fn status_phrase(self) -> &'static str {
         match self {
-            Self::No | Self::Shutdown => "was stopped",
+            Self::NotStopping | Self::Shutdown => "was stopped",
             Self::Removed => "was removed from the configuration",
             Self::Replaced => "restarts: its configuration has changed",
         }
@@ -98,15 +98,15 @@ pub(crate) enum StartProgress {
     /// The tools of the server may still arrive, and requests wait for them.
     Pending,
     /// The server is being installed and its tools may still arrive, but requests no longer wait.
-    LeftBehind,
+    NoLongerAwaited,
     /// The tools of the server are known, or the reason why there are none.
     Ended,
 }
 
 impl Server {
-    pub fn new(config: ServerConfig, changed: Arc<Notify>, setting: Setting) -> Self {
-        let is_idle = config.lazy || setting.start == ServerStart::OnDemand;
-        let now = Now {
+    pub fn new(config: ServerConfig, changed: Arc<Notify>, options: ConnectionOptions) -> Self {
+        let is_idle = config.lazy || options.start == ServerStart::OnDemand;
+        let data = ServerData {
             transport: match (routes(&config.transport), &config.transport) {
                 (Some((route, _)), _) => route.label(),
                 (None, Transport::Unresolved(unresolved)) => unresolved.kind,
@@ -114,13 +114,13 @@ impl Server {
             },
             state: match is_idle {
                 true => ServerState::Idle,
-                false => install::starting(&config, &setting),
+                false => install::initial_state(&config, &options),
             },
-            stopped: Stop::No,
+            stopped: StopReason::NotStopping,
             listed: Arc::default(),
             tools: Arc::default(),
             quarantined: Arc::default(),
-            faces: Arc::default(),
+            display_metadata: Arc::default(),
             parameters: None,
             cut: None,
             peer: None,
@@ -132,12 +132,12 @@ impl Server {
         Self {
             config,
             login: login.map(Arc::new),
-            now: Mutex::new(now),
+            data: Mutex::new(data),
             is_needed,
             is_up,
             changed,
             warnings: AtomicUsize::new(0),
-            setting,
+            options,
         }
     }
 
@@ -150,13 +150,13 @@ impl Server {
     }
 
     pub fn status(&self) -> ServerStatus {
-        let now = self.lock();
+        let data = self.lock();
         ServerStatus {
             name: self.config.name.clone(),
-            transport: now.transport,
-            state: now.state.clone(),
-            quarantined: now.quarantined.to_vec(),
-            cut: now.cut.clone(),
+            transport: data.transport,
+            state: data.state.clone(),
+            quarantined: data.quarantined.to_vec(),
+            cut: data.cut.clone(),
         }
     }
 
@@ -169,8 +169,8 @@ impl Server {
     pub fn start_progress(&self) -> StartProgress {
         match self.lock().state {
             ServerState::Ready { .. } | ServerState::Failed { .. } => StartProgress::Ended,
-            ServerState::Installing { since } if self.is_left_behind(since) => {
-                StartProgress::LeftBehind
+            ServerState::Installing { since } if self.is_no_longer_awaited(since) => {
+                StartProgress::NoLongerAwaited
             }
             ServerState::Idle
             | ServerState::Connecting
@@ -185,7 +185,7 @@ impl Server {
     }
 
     /// Starts the server if it is idle.
-    pub fn need(&self) {
+    pub fn start_if_idle(&self) {
         if !self.is_needed() {
             self.leave_idle();
             self.is_needed.send_replace(true);
@@ -210,34 +210,41 @@ impl Server {
 
     /// The last tool list, if the server has ever listed its tools.
     pub fn last_listing(&self) -> Option<Arc<Vec<ToolDefinition>>> {
-        let now = self.lock();
-        let has_listed = matches!(now.state, ServerState::Ready { .. }) || !now.listed.is_empty();
-        has_listed.then(|| Arc::clone(&now.listed))
+        let data = self.lock();
+        let has_listed = matches!(data.state, ServerState::Ready { .. }) || !data.listed.is_empty();
+        has_listed.then(|| Arc::clone(&data.listed))
     }
 
     /// The display metadata of a tool.
-    pub fn face(&self, tool: &ToolName) -> ToolFace {
-        self.lock().faces.get(tool).cloned().unwrap_or_default()
+    pub fn display_metadata(&self, tool: &ToolName) -> ToolDisplayMetadata {
+        self.lock().display_metadata.get(tool).cloned().unwrap_or_default()
     }
 
-    fn faces(&self, faces: Faces) -> Arc<Faces> {
-        if self.setting.faces { Arc::new(faces) } else { Arc::default() }
+    fn kept_display_metadata(
+        &self,
+        display_metadata: DisplayMetadataByTool,
+    ) -> Arc<DisplayMetadataByTool> {
+        if self.options.keeps_display_metadata {
+            Arc::new(display_metadata)
+        } else {
+            Arc::default()
+        }
     }
 
-    pub fn quarantined(&self) -> Arc<Vec<Quarantined>> {
+    pub fn quarantined(&self) -> Arc<Vec<QuarantinedTool>> {
         Arc::clone(&self.lock().quarantined)
     }
 
     /// Whether it is down or being installed, and has never listed its tools.
-    pub fn is_unheard(&self) -> bool {
-        let now = self.lock();
+    pub fn is_unlisted(&self) -> bool {
+        let data = self.lock();
         let is_down =
-            matches!(now.state, ServerState::Failed { .. } | ServerState::Installing { .. });
-        is_down && now.listed.is_empty()
+            matches!(data.state, ServerState::Failed { .. } | ServerState::Installing { .. });
+        is_down && data.listed.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ServerData> {
+        self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

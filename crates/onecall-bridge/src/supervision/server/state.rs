@@ -5,61 +5,69 @@ use std::time::{Duration, Instant};
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::Transport;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use onecall_login::Login;
 use tracing::{debug, info, warn};
 
-use super::life::Ended;
-use super::{Server, Stop};
-use crate::protocol::handshake::Greeting;
-use crate::protocol::listing::Listed;
-use crate::protocol::parameters::Parameters;
+use super::lifecycle::RunEnd;
+use super::{Server, StopReason};
+use crate::protocol::handshake::HandshakeResult;
+use crate::protocol::header_parameters::HeaderParameters;
+use crate::protocol::listing::ToolListing;
 use crate::protocol::peer::Peer;
-use crate::protocol::request::Era;
+use crate::protocol::request::ProtocolMode;
 use crate::supervision::status::{
-    AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET, NextStart, ServerState, Trouble,
+    AVAILABILITY_LOG_TARGET, FailureKind, LIFECYCLE_LOG_TARGET, NextStart, ServerState,
 };
 
 /// How long to wait before a server that requires a login is tried again: it may no longer require
 /// one.
-const LOGIN_PAUSE: Duration = Duration::from_secs(60);
+const LOGIN_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// The longest reason that is shown, in characters, because a server may have written part of it.
 pub(super) const MAX_REASON: usize = 2_000;
 
 impl Server {
-    pub(super) fn become_ready(&self, greeting: Greeting, peer: &Arc<Peer>, took: Duration) {
-        let Greeting { server_name, server_version, protocol, listed, .. } = greeting;
-        let (faces, cut) = (self.faces(listed.faces), listed.cut);
+    pub(super) fn become_ready(
+        &self,
+        handshake_result: HandshakeResult,
+        peer: &Arc<Peer>,
+        took: Duration,
+    ) {
+        let HandshakeResult { server_name, server_version, protocol, listed, .. } =
+            handshake_result;
+        let (display_metadata, cut) =
+            (self.kept_display_metadata(listed.display_metadata), listed.cut);
         let (tools, parameters) = self.with_parameters(listed.tools, peer);
         info!(
             server = %self.config.name, tools = tools.len(), took = ?took,
             "connected to {server_name} {server_version}"
         );
         let admitted = self.admit(tools);
-        let mut now = self.lock();
+        let mut data = self.lock();
         let tools = admitted.tools.len();
-        now.state = ServerState::Ready { server_name, server_version, protocol, tools, took };
-        now.take_in(admitted);
-        now.faces = faces;
-        now.parameters = parameters;
-        now.cut = cut;
-        now.peer = Some(Arc::clone(peer));
-        drop(now);
+        data.state = ServerState::Ready { server_name, server_version, protocol, tools, took };
+        data.set_listing(admitted);
+        data.display_metadata = display_metadata;
+        data.parameters = parameters;
+        data.cut = cut;
+        data.peer = Some(Arc::clone(peer));
+        drop(data);
         self.is_up.send_replace(true);
         self.changed.notify_one();
     }
 
-    pub(super) fn update_tools(&self, listed: Listed, peer: &Peer) {
-        let (faces, cut) = (self.faces(listed.faces), listed.cut);
+    pub(super) fn update_tools(&self, listed: ToolListing, peer: &Peer) {
+        let (display_metadata, cut) =
+            (self.kept_display_metadata(listed.display_metadata), listed.cut);
         let (listed, parameters) = self.with_parameters(listed.tools, peer);
         let admitted = self.admit(listed);
-        let mut now = self.lock();
-        now.take_in(admitted);
-        now.faces = faces;
-        now.parameters = parameters;
-        now.cut = cut;
-        drop(now);
+        let mut data = self.lock();
+        data.set_listing(admitted);
+        data.display_metadata = display_metadata;
+        data.parameters = parameters;
+        data.cut = cut;
+        drop(data);
         self.changed.notify_one();
     }
 
@@ -69,17 +77,17 @@ impl Server {
         &self,
         tools: Vec<ToolDefinition>,
         peer: &Peer,
-    ) -> (Vec<ToolDefinition>, Option<Arc<Parameters>>) {
+    ) -> (Vec<ToolDefinition>, Option<Arc<HeaderParameters>>) {
         let has_headers = !matches!(self.config.transport, Transport::Stdio(_));
-        if !has_headers || peer.era() != Era::Stateless {
+        if !has_headers || peer.protocol_mode() != ProtocolMode::Stateless {
             return (tools, None);
         }
-        let mut parameters = Parameters::default();
+        let mut parameters = HeaderParameters::default();
         let is_valid = |tool: &ToolDefinition| match parameters.add(tool) {
             Ok(()) => true,
             Err(why) => {
-                let name = plain(tool.tool.as_str(), 100);
-                warn!(server = %self.config.name, "the tool '{name}' was left out: {why}");
+                let name = one_line(tool.tool.as_str(), 100);
+                warn!(server = %self.config.name, "onecall leaves out the tool '{name}': {why}");
                 false
             }
         };
@@ -87,34 +95,35 @@ impl Server {
         (tools, parameters.into_shared())
     }
 
-    pub(super) fn become_logged_out(&self, login: &Login) -> Ended {
-        self.become_failed(&login.advice(), "", Trouble::LoggedOut, NextStart::AfterLogin);
-        Ended::Down { next_start: Instant::now() + LOGIN_PAUSE }
+    pub(super) fn become_logged_out(&self, login: &Login) -> RunEnd {
+        self.become_failed(&login.advice(), "", FailureKind::LoggedOut, NextStart::AfterLogin);
+        RunEnd::Down { next_start: Instant::now() + LOGIN_RETRY_DELAY }
     }
 
     pub(super) fn become_failed(
         &self,
         reason: &str,
-        last_words: &str,
-        trouble: Trouble,
+        stderr_tail: &str,
+        failure_kind: FailureKind,
         next_start: NextStart,
     ) {
-        let (reason, last_words) = (plain(reason, MAX_REASON), plain(last_words, MAX_REASON));
-        let mut now = self.lock();
-        let is_news =
-            !matches!(&now.state, ServerState::Failed { reason: old, .. } if *old == reason);
+        let (reason, stderr_tail) =
+            (one_line(reason, MAX_REASON), one_line(stderr_tail, MAX_REASON));
+        let mut data = self.lock();
+        let is_new =
+            !matches!(&data.state, ServerState::Failed { reason: old, .. } if *old == reason);
         let server = &self.config.name;
         let outlook = match next_start {
-            NextStart::At(then) if self.setting.start.promises_restart() => {
-                format!("; it is started again in {} s", seconds_until(then))
+            NextStart::At(then) if self.options.start.promises_restart() => {
+                format!("; onecall starts it again in {} s", seconds_until(then))
             }
             _ => String::new(),
         };
-        warn!(target: LIFE_LOG_TARGET, %server, "not available: {reason}{outlook}");
-        if is_news {
+        warn!(target: LIFECYCLE_LOG_TARGET, %server, "not available: {reason}{outlook}");
+        if is_new {
             warn!(
                 target: AVAILABILITY_LOG_TARGET, %server,
-                "the server is not available: {reason}{last_words}{outlook}"
+                "the server is not available: {reason}{stderr_tail}{outlook}"
             );
         } else {
             debug!(
@@ -122,9 +131,9 @@ impl Server {
                 "the server is still not available{outlook}"
             );
         }
-        now.state = ServerState::Failed { reason, last_words, trouble, next_start };
-        now.peer = None;
-        drop(now);
+        data.state = ServerState::Failed { reason, stderr_tail, failure_kind, next_start };
+        data.peer = None;
+        drop(data);
         self.is_up.send_replace(false);
         self.changed.notify_one();
     }
@@ -138,24 +147,24 @@ impl Server {
         }
     }
 
-    pub(super) fn become_stopped(&self, why: Stop) {
-        let mut now = self.lock();
-        if let ServerState::Failed { next_start, .. } = &mut now.state {
+    pub(super) fn become_stopped(&self, why: StopReason) {
+        let mut data = self.lock();
+        if let ServerState::Failed { next_start, .. } = &mut data.state {
             *next_start = NextStart::Never;
         } else {
-            now.state = ServerState::Failed {
-                reason: why.farewell().to_owned(),
-                last_words: String::new(),
-                trouble: Trouble::Other,
+            data.state = ServerState::Failed {
+                reason: why.status_phrase().to_owned(),
+                stderr_tail: String::new(),
+                failure_kind: FailureKind::Other,
                 next_start: NextStart::Never,
             };
         }
-        let is_first = now.stopped == Stop::No;
-        now.stopped = why;
-        now.peer = None;
-        drop(now);
+        let is_first = data.stopped == StopReason::NotStopping;
+        data.stopped = why;
+        data.peer = None;
+        drop(data);
         if is_first && self.is_needed() {
-            info!(target: LIFE_LOG_TARGET, server = %self.config.name, "{}", why.farewell());
+            info!(target: LIFECYCLE_LOG_TARGET, server = %self.config.name, "{}", why.status_phrase());
         }
         self.is_up.send_replace(false);
         self.changed.notify_one();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use onecall_login::http::shown_origin;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
@@ -13,24 +13,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::endpoint::Endpoint;
-use super::failure::{HttpError, Words};
+use super::failure::{HttpError, ServerText};
 use crate::error::RequestError;
 
 /// How much of the body of an error response is read, and how long that may take.
-const MAX_FAILURE: usize = 16 * 1024;
-const FAILURE_TIME: Duration = Duration::from_secs(2);
+const MAX_ERROR_BODY: usize = 16 * 1024;
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The initial buffer size; the declared length of a body is not trusted.
-const FIRST_ROOM: usize = 64 * 1024;
+const INITIAL_CAPACITY: usize = 64 * 1024;
 
 /// An answer that grows beyond this size needs a permit: only a few such answers are in memory at
 /// the same time.
-const LARGE: usize = 1024 * 1024;
-const MAX_LARGE: usize = 2;
+const LARGE_ANSWER_BYTES: usize = 1024 * 1024;
+const MAX_LARGE_ANSWERS: usize = 2;
 
 /// The format of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum BodyFormat {
     Json,
     Events,
 }
@@ -41,27 +41,27 @@ pub(crate) struct LargeAnswers(Arc<Semaphore>);
 
 impl Default for LargeAnswers {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MAX_LARGE)))
+        Self(Arc::new(Semaphore::new(MAX_LARGE_ANSWERS)))
     }
 }
 
 impl LargeAnswers {
-    /// The memory account of one answer.
-    pub fn room(&self) -> Room {
-        Room { large: Arc::clone(&self.0), permit: None }
+    /// The memory permit of one answer.
+    pub fn memory_permit(&self) -> MemoryPermit {
+        MemoryPermit { large: Arc::clone(&self.0), permit: None }
     }
 }
 
 /// Tracks the memory of an answer while it is read.
-pub(crate) struct Room {
+pub(crate) struct MemoryPermit {
     large: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Room {
+impl MemoryPermit {
     /// Waits until the answer may occupy this many bytes.
-    pub async fn hold(&mut self, bytes: usize) {
-        if bytes < LARGE {
+    pub async fn reserve(&mut self, bytes: usize) {
+        if bytes < LARGE_ANSWER_BYTES {
             self.permit = None;
         } else if self.permit.is_none() {
             // The semaphore is never closed.
@@ -72,12 +72,15 @@ impl Room {
 
 impl Endpoint {
     /// Determines the format of a successful response.
-    pub async fn content(&self, response: Response) -> Result<(Response, Content), HttpError> {
+    pub async fn body_format(
+        &self,
+        response: Response,
+    ) -> Result<(Response, BodyFormat), HttpError> {
         let is = |wanted| media_type(&response).is_some_and(|it| it.eq_ignore_ascii_case(wanted));
         if is("application/json") {
-            Ok((response, Content::Json))
+            Ok((response, BodyFormat::Json))
         } else if is("text/event-stream") {
-            Ok((response, Content::Events))
+            Ok((response, BodyFormat::Events))
         } else {
             Err(self.not_mcp(response).await)
         }
@@ -85,23 +88,24 @@ impl Endpoint {
 
     /// Reads a body that contains one message.
     pub async fn body(&self, mut response: Response) -> Result<Vec<u8>, RequestError> {
-        let longest = self.longest();
-        let too_large = || RequestError::TooLarge { limit_bytes: longest };
+        let max_message_bytes = self.max_message_bytes();
+        let too_large = || RequestError::TooLarge { limit_bytes: max_message_bytes };
         let length = response.content_length().unwrap_or(0);
-        if usize::try_from(length).is_ok_and(|length| length > longest) {
+        if usize::try_from(length).is_ok_and(|length| length > max_message_bytes) {
             return Err(too_large());
         }
-        let mut body = Vec::with_capacity(FIRST_ROOM.min(usize::try_from(length).unwrap_or(0)));
-        let mut room = self.room();
+        let mut body =
+            Vec::with_capacity(INITIAL_CAPACITY.min(usize::try_from(length).unwrap_or(0)));
+        let mut memory = self.memory_permit();
         while let Some(chunk) = self.chunk(&mut response).await? {
-            if body.len().saturating_add(chunk.len()) > longest {
+            if body.len().saturating_add(chunk.len()) > max_message_bytes {
                 return Err(too_large());
             }
-            room.hold(body.len()).await;
+            memory.reserve(body.len()).await;
             let wanted = body.len() + chunk.len();
             if wanted > body.capacity() {
                 // Doubles the capacity, but never beyond the longest answer allowed.
-                let doubled = (body.capacity() * 2).min(longest).max(wanted);
+                let doubled = (body.capacity() * 2).min(max_message_bytes).max(wanted);
                 body.reserve_exact(doubled - body.len());
             }
             body.extend_from_slice(&chunk);
@@ -121,34 +125,38 @@ impl Endpoint {
     /// The error for a successful response that is not MCP.
     pub async fn not_mcp(&self, response: Response) -> HttpError {
         let found = match media_type(&response) {
-            Some(found) => plain(found, 60),
-            None => "something unnamed".to_owned(),
+            Some(found) => one_line(found, 60),
+            None => "content without a type".to_owned(),
         };
-        let words = match self.is_quoted() {
-            true => Words::new(&self.words(response).await),
-            false => Words::default(),
+        let server_text = match self.quotes_responses() {
+            true => ServerText::new(&self.error_text(response).await),
+            false => ServerText::default(),
         };
-        HttpError::NotMcp { found, words }
+        HttpError::NotMcp { found, server_text }
     }
 
     /// The text of a server's response for an error message.
-    pub fn shown(&self, body: &[u8]) -> Words {
-        if self.is_quoted() { Words::new(&self.without_secrets(body)) } else { Words::default() }
+    pub fn quote(&self, body: &[u8]) -> ServerText {
+        if self.quotes_responses() {
+            ServerText::new(&self.without_secrets(body))
+        } else {
+            ServerText::default()
+        }
     }
 
     /// The beginning of the body of an error response, with secrets removed.
-    pub async fn words(&self, mut response: Response) -> String {
+    pub async fn error_text(&self, mut response: Response) -> String {
         let mut body = Vec::new();
-        let _ = timeout(FAILURE_TIME, async {
+        let _ = timeout(ERROR_BODY_TIMEOUT, async {
             while let Ok(Some(chunk)) = response.chunk().await {
                 body.extend_from_slice(&chunk);
-                if body.len() >= MAX_FAILURE {
+                if body.len() >= MAX_ERROR_BODY {
                     break;
                 }
             }
         })
         .await;
-        if self.is_quoted() || is_json_rpc(&body) {
+        if self.quotes_responses() || is_json_rpc(&body) {
             self.without_secrets(&body)
         } else {
             String::new()
@@ -156,7 +164,7 @@ impl Endpoint {
     }
 
     fn without_secrets(&self, body: &[u8]) -> String {
-        self.secrets().removed_from(body.get(..MAX_FAILURE.min(body.len())).unwrap_or_default())
+        self.secrets().removed_from(body.get(..MAX_ERROR_BODY.min(body.len())).unwrap_or_default())
     }
 }
 

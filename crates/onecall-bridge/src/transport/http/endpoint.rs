@@ -5,25 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_config::RemoteTransport;
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use onecall_login::http::{cause, client_builder, shown_origin};
-use onecall_login::{Login, Token, Wanted};
+use onecall_login::{AuthRequirement, Login, Token};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use tokio::time::timeout;
 
-use super::body::{Content, LargeAnswers, Room};
+use super::body::{BodyFormat, LargeAnswers, MemoryPermit};
 use super::confinement::confine;
 use super::failure::HttpError;
 use super::secrets::{self, Secrets};
+use crate::connection_options::ConnectionOptions;
 use crate::error::StartError;
-use crate::setting::Setting;
 
 /// How many redirects within the origin are followed.
-const MAX_HOPS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// How long the server may take to open a stream that has no other deadline.
-const OPENING: Duration = Duration::from_secs(30);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -35,12 +35,12 @@ pub(crate) const JSON_OR_EVENTS: HeaderValue =
 pub(crate) struct Endpoint {
     client: Client,
     url: Url,
-    shared: Arc<Shared>,
+    shared: Arc<SharedEndpoint>,
 }
 
-struct Shared {
+struct SharedEndpoint {
     /// The longest message that is accepted, in bytes.
-    longest: usize,
+    max_message_bytes: usize,
     large: LargeAnswers,
     headers: HeaderMap,
     /// Values that must not be shown even if the server sends them back.
@@ -49,31 +49,31 @@ struct Shared {
     login: Option<Arc<Login>>,
     /// Whether error messages quote responses that are not MCP. For a server that a plan defines,
     /// quoting would let a program read the responses of any service.
-    is_quoted: bool,
+    quotes_responses: bool,
 }
 
 impl Endpoint {
     pub fn new(
         transport: &RemoteTransport,
         login: Option<Arc<Login>>,
-        setting: &Setting,
+        options: &ConnectionOptions,
     ) -> Result<Self, StartError> {
         let no_client = |detail: String| StartError::NoClient { detail };
         let url = Url::parse(&transport.url)
             .map_err(|_| no_client("'url' is not an address".to_owned()))?;
         let mut client = client_builder(&url);
-        if let Some(policy) = &setting.confined_to {
+        if let Some(policy) = &options.confined_to {
             client = confine(client, &url, policy).map_err(|it| no_client(it.to_string()))?;
         }
         let client = client.build().map_err(|error| no_client(cause(&error)))?;
         let headers = secrets::headers(transport).map_err(|it| no_client(it.to_string()))?;
-        let shared = Shared {
-            longest: setting.limits.max_message_bytes,
+        let shared = SharedEndpoint {
+            max_message_bytes: options.limits.max_message_bytes,
             large: LargeAnswers::default(),
             headers,
             secrets: Secrets::new(&client, &url, transport, login.clone()),
             login,
-            is_quoted: setting.confined_to.is_none(),
+            quotes_responses: options.confined_to.is_none(),
         };
         Ok(Self { client, url, shared: Arc::new(shared) })
     }
@@ -81,7 +81,7 @@ impl Endpoint {
     /// An endpoint of the same server at another address of its origin.
     pub fn at(&self, address: &str) -> Result<Self, HttpError> {
         let foreign = |target| HttpError::ForeignEndpoint { target: self.quoted(target) };
-        let url = self.url.join(address).map_err(|_| foreign(plain(address, 100)))?;
+        let url = self.url.join(address).map_err(|_| foreign(one_line(address, 100)))?;
         if url.origin() != self.url.origin() {
             return Err(foreign(shown_origin(&url)));
         }
@@ -97,18 +97,18 @@ impl Endpoint {
     }
 
     /// Whether error messages quote responses that are not MCP.
-    pub fn is_quoted(&self) -> bool {
-        self.shared.is_quoted
+    pub fn quotes_responses(&self) -> bool {
+        self.shared.quotes_responses
     }
 
     /// The longest message that is accepted, in bytes.
-    pub fn longest(&self) -> usize {
-        self.shared.longest
+    pub fn max_message_bytes(&self) -> usize {
+        self.shared.max_message_bytes
     }
 
-    /// The memory account of one answer.
-    pub fn room(&self) -> Room {
-        self.shared.large.room()
+    /// The memory permit of one answer.
+    pub fn memory_permit(&self) -> MemoryPermit {
+        self.shared.large.memory_permit()
     }
 
     /// Sends a message; returns only successful responses.
@@ -121,11 +121,11 @@ impl Endpoint {
     /// Requests an event stream; returns only a response that is one.
     pub async fn stream(&self, mut headers: HeaderMap) -> Result<Response, HttpError> {
         headers.insert(ACCEPT, EVENT_STREAM);
-        let opened = timeout(OPENING, self.exchange(Method::GET, headers, None)).await;
-        let response = opened.unwrap_or(Err(HttpError::NotTaken { limit: OPENING }))?;
-        match self.content(response).await? {
-            (response, Content::Events) => Ok(response),
-            (response, Content::Json) => Err(self.not_mcp(response).await),
+        let opened = timeout(OPEN_TIMEOUT, self.exchange(Method::GET, headers, None)).await;
+        let response = opened.unwrap_or(Err(HttpError::NotAccepted { limit: OPEN_TIMEOUT }))?;
+        match self.body_format(response).await? {
+            (response, BodyFormat::Events) => Ok(response),
+            (response, BodyFormat::Json) => Err(self.not_mcp(response).await),
         }
     }
 
@@ -151,24 +151,24 @@ impl Endpoint {
         if let Some(login) = &self.shared.login {
             if wants_login(&response) {
                 // The server rejected the request without processing it, so it may be sent again.
-                let other = login.instead_of(token.clone()).await?;
+                let other = login.token_after_rejection(token.clone()).await?;
                 response = send(Some(&other)).await?;
                 if wants_login(&response) {
-                    return Err(login.needed().into());
+                    return Err(login.login_required_error().into());
                 }
             }
             if response.status() == StatusCode::FORBIDDEN
-                && let Wanted::Token(challenge) = Wanted::of(response.headers())
+                && let AuthRequirement::Token(challenge) = AuthRequirement::of(response.headers())
                 && challenge.error.as_deref() == Some("insufficient_scope")
             {
-                return Err(login.falls_short(&challenge).await.into());
+                return Err(login.insufficient_scope_error(&challenge).await.into());
             }
         }
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
-        Err(HttpError::refused(status, &self.words(response).await))
+        Err(HttpError::refused(status, &self.error_text(response).await))
     }
 
     /// Sends a request and follows redirects. That is done here and not by the HTTP client, because
@@ -182,7 +182,7 @@ impl Endpoint {
     ) -> Result<Response, HttpError> {
         let mut url = self.url.clone();
         let token = token.and_then(Token::bearer);
-        for _ in 0..=MAX_HOPS {
+        for _ in 0..=MAX_REDIRECTS {
             // The protocol headers come last, so that the configuration cannot override them.
             let mut request = self
                 .client
@@ -203,7 +203,7 @@ impl Endpoint {
             }
             url = self.redirected(&url, &response)?;
         }
-        Err(HttpError::Redirected { target: "one address after the other".to_owned() })
+        Err(HttpError::Redirected { target: "too many addresses in a row".to_owned() })
     }
 
     fn redirected(&self, from: &Url, response: &Response) -> Result<Url, HttpError> {
@@ -225,11 +225,12 @@ impl Endpoint {
 
     /// An address from the server, for an error message.
     fn quoted(&self, target: String) -> String {
-        if self.shared.is_quoted { target } else { "another address".to_owned() }
+        if self.shared.quotes_responses { target } else { "another address".to_owned() }
     }
 }
 
 /// Whether the server rejected a request because of a missing or invalid token.
 fn wants_login(response: &Response) -> bool {
-    response.status() == StatusCode::UNAUTHORIZED && Wanted::of(response.headers()) != Wanted::Other
+    response.status() == StatusCode::UNAUTHORIZED
+        && AuthRequirement::of(response.headers()) != AuthRequirement::Unsupported
 }

@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use onecall_core::lines::{Edges, Line, Splitter};
+use onecall_core::lines::{Line, LineSplitter, TruncatedLine};
 use reqwest::header::HeaderValue;
 
 /// The length that a field name may add to a line.
-const FIELD_NAME: usize = 16;
+const MAX_FIELD_NAME: usize = 16;
 
 /// The longest event name or id that is accepted.
-const MAX_LABEL: usize = 1_024;
+const MAX_NAME_OR_ID: usize = 1_024;
 
 /// The longest reconnection delay that a server may request.
 const MAX_RETRY: Duration = Duration::from_secs(60);
@@ -24,31 +24,31 @@ pub(crate) struct Event<'a> {
 }
 
 /// The parser of a stream.
-pub(crate) struct Events {
+pub(crate) struct EventParser {
     limit: usize,
-    splitter: Splitter,
-    current: Current,
+    splitter: LineSplitter,
+    current: PartialEvent,
     last_id: Option<HeaderValue>,
     retry: Option<Duration>,
 }
 
 /// The event that is being parsed.
 #[derive(Default)]
-struct Current {
+struct PartialEvent {
     name: String,
     data: Vec<u8>,
     /// Set once its data exceeds the limit.
-    too_long: Option<Edges>,
+    too_long: Option<TruncatedLine>,
     id: Option<HeaderValue>,
 }
 
-impl Events {
+impl EventParser {
     /// A parser for events of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
-            splitter: Splitter::new(limit + FIELD_NAME),
-            current: Current::default(),
+            splitter: LineSplitter::new(limit + MAX_FIELD_NAME),
+            current: PartialEvent::default(),
             last_id: None,
             retry: None,
         }
@@ -61,7 +61,7 @@ impl Events {
 
     /// How many bytes of an incomplete event are buffered.
     pub fn unfinished(&self) -> usize {
-        self.splitter.unfinished() + self.current.data.len()
+        self.splitter.buffered_bytes() + self.current.data.len()
     }
 
     /// The reconnection delay that the server requested.
@@ -72,8 +72,8 @@ impl Events {
     /// Prepares for a new connection to the same stream: an incomplete event is dropped, but the
     /// position in the stream is kept.
     pub fn reconnected(&mut self) {
-        self.splitter = Splitter::new(self.limit + FIELD_NAME);
-        self.current = Current { id: self.last_id.clone(), ..Current::default() };
+        self.splitter = LineSplitter::new(self.limit + MAX_FIELD_NAME);
+        self.current = PartialEvent { id: self.last_id.clone(), ..PartialEvent::default() };
     }
 
     /// Parses the next bytes and passes every complete event to `each`.
@@ -96,7 +96,7 @@ impl Events {
     }
 }
 
-impl Current {
+impl PartialEvent {
     fn field(&mut self, line: &[u8], limit: usize, retry: &mut Option<Duration>) {
         let colon = line.iter().position(|&byte| byte == b':').unwrap_or(line.len());
         let (field, value) = line.split_at(colon);
@@ -104,10 +104,10 @@ impl Current {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"data" => self.add(value, limit),
-            b"event" if value.len() <= MAX_LABEL => {
+            b"event" if value.len() <= MAX_NAME_OR_ID => {
                 self.name = String::from_utf8_lossy(value).into_owned();
             }
-            b"id" if value.len() <= MAX_LABEL && !value.contains(&0) => {
+            b"id" if value.len() <= MAX_NAME_OR_ID && !value.contains(&0) => {
                 self.id = HeaderValue::from_bytes(value).ok().filter(|id| !id.is_empty());
             }
             b"retry" => {
@@ -131,7 +131,7 @@ impl Current {
     }
 
     /// Handles a line that is over the limit by itself.
-    fn skip(&mut self, line: Edges) {
+    fn skip(&mut self, line: TruncatedLine) {
         let head = line.head.strip_prefix(b"data:");
         let Some(head) = head else { return };
         let edges = self.too_long.get_or_insert_default();
@@ -156,8 +156,8 @@ mod tests {
     use super::*;
 
     /// The events of `text`, fed in pieces of `size` bytes.
-    fn events(text: &str, size: usize) -> (Vec<String>, Events) {
-        let mut events = Events::new(40);
+    fn events(text: &str, size: usize) -> (Vec<String>, EventParser) {
+        let mut events = EventParser::new(40);
         let mut seen = Vec::new();
         for piece in text.as_bytes().chunks(size) {
             events.feed(piece, |event| {

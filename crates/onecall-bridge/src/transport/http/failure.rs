@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use onecall_core::text::plain;
+use onecall_core::text::one_line;
 use onecall_login::AccessError;
 use onecall_login::http::cause;
 use reqwest::StatusCode;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 /// The longest text of a server that is shown, in characters.
-const MAX_WORDS: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// Why one HTTP exchange failed. Other exchanges are not affected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -24,12 +24,12 @@ pub(crate) enum HttpError {
         "the connection to {origin} broke ({detail}); the server may have executed the request"
     )]
     Broken { origin: String, detail: String },
-    #[error("the server answered {status}{}{words}", advice(*status))]
+    #[error("the server answered {status}{}{server_text}", advice(*status))]
     Refused {
         status: StatusCode,
         /// The code of the JSON-RPC error in the body, if there is one.
         code: Option<i64>,
-        words: Words,
+        server_text: ServerText,
     },
     #[error(
         "the server redirects to {target}, which is not followed; if that is the right address, \
@@ -37,20 +37,20 @@ pub(crate) enum HttpError {
     )]
     Redirected { target: String },
     #[error(
-        "the server answered with {found}, not with JSON or an event stream; check 'url'{words}"
+        "the server answered with {found}, not with JSON or an event stream; check 'url'{server_text}"
     )]
-    NotMcp { found: String, words: Words },
+    NotMcp { found: String, server_text: ServerText },
     #[error("the server accepted the request without answering it")]
     NotAnswered,
     #[error("the server did not accept the request within {}s", limit.as_secs_f64())]
-    NotTaken { limit: Duration },
-    #[error("the server answered something else{words}")]
-    OtherAnswer { words: Words },
+    NotAccepted { limit: Duration },
+    #[error("the server answered with something that is not MCP{server_text}")]
+    UnexpectedAnswer { server_text: ServerText },
     #[error("the server ended its answer too early; it may have executed the request")]
     Unfinished,
-    #[error("the server has ended our session")]
+    #[error("the server ended the session")]
     SessionLost,
-    #[error("the server has ended our session, and a new session could not be opened: {reason}")]
+    #[error("the server ended the session, and onecall could not open a new one: {reason}")]
     NoNewSession { reason: String },
     #[error("the server closed its event stream; it may have executed the request")]
     StreamClosed,
@@ -82,7 +82,7 @@ impl HttpError {
                 | Self::Redirected { .. }
                 | Self::NotMcp { .. }
                 | Self::NotAnswered
-                | Self::OtherAnswer { .. }
+                | Self::UnexpectedAnswer { .. }
         )
     }
 
@@ -99,10 +99,12 @@ impl HttpError {
     /// Converts an error response.
     pub fn refused(status: StatusCode, body: &str) -> Self {
         match serde_json::from_str::<ErrorBody>(body) {
-            Ok(ErrorBody { error }) => {
-                Self::Refused { status, code: Some(error.code), words: Words::new(&error.message) }
-            }
-            Err(_) => Self::Refused { status, code: None, words: Words::new(body) },
+            Ok(ErrorBody { error }) => Self::Refused {
+                status,
+                code: Some(error.code),
+                server_text: ServerText::new(&error.message),
+            },
+            Err(_) => Self::Refused { status, code: None, server_text: ServerText::new(body) },
         }
     }
 }
@@ -120,20 +122,20 @@ struct ErrorObject {
 
 /// The text of a server about a failure, for the end of an error message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words(String);
+pub(crate) struct ServerText(String);
 
-impl Words {
+impl ServerText {
     /// Shortens the text to one line that is safe to show.
     pub fn new(text: &str) -> Self {
         let mut joined = String::new();
         for word in text.split_whitespace() {
-            if joined.len() > 4 * MAX_WORDS {
+            if joined.len() > 4 * MAX_SHOWN_CHARS {
                 break;
             }
             joined.push_str(if joined.is_empty() { "" } else { " " });
             joined.push_str(word);
         }
-        Self(plain(&joined, MAX_WORDS))
+        Self(one_line(&joined, MAX_SHOWN_CHARS))
     }
 
     /// The text itself.
@@ -142,12 +144,12 @@ impl Words {
     }
 
     /// Whether the text contains `word`, which must be in lower case.
-    pub fn mention(&self, word: &str) -> bool {
+    pub fn contains_word(&self, word: &str) -> bool {
         self.0.to_ascii_lowercase().contains(word)
     }
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for ServerText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(formatter, ": {}", self.0) }
     }
@@ -156,7 +158,7 @@ impl fmt::Display for Words {
 fn advice(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "; check the token in 'headers'",
-        StatusCode::FORBIDDEN => "; what 'headers' says is not allowed to do this",
+        StatusCode::FORBIDDEN => "; the credentials in 'headers' do not allow this",
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check 'url'",
         StatusCode::PROXY_AUTHENTICATION_REQUIRED => "; the proxy wants a user and a password",
         StatusCode::TOO_MANY_REQUESTS => "; try again later",

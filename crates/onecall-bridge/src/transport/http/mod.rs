@@ -7,8 +7,8 @@ mod confinement;
 mod endpoint;
 mod events;
 mod failure;
-mod mirror;
 mod probe;
+mod request_headers;
 mod resumption;
 mod secrets;
 mod session;
@@ -17,6 +17,6 @@ mod streamable;
 mod tasks;
 
 pub(crate) use failure::HttpError;
-pub use probe::{ProbeError, wanted_login};
+pub use probe::{ProbeError, probe_auth_requirement};
 pub(crate) use sse::SseConnection;
 pub(crate) use streamable::StreamableConnection;

@@ -14,7 +14,9 @@ const MIN_SECRET: usize = 6;
 
 /// The error for a configured header that is not a valid one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("one of 'headers' cannot be sent")]
+#[error(
+    "one of 'headers' has a name or a value that HTTP does not allow; correct it in the server's entry"
+)]
 pub(crate) struct InvalidHeader;
 
 /// The configured headers of a server, ready to be sent.
@@ -59,13 +61,13 @@ impl Secrets {
     }
 
     /// The text of a server with every secret removed.
-    pub fn removed_from(&self, said: &[u8]) -> String {
-        let mut words = String::from_utf8_lossy(said).into_owned();
+    pub fn removed_from(&self, body: &[u8]) -> String {
+        let mut text = String::from_utf8_lossy(body).into_owned();
         let tokens = self.login.as_ref().map(|login| login.secrets()).unwrap_or_default();
         let tokens = tokens.iter().map(Token::reveal).filter(|token| token.len() >= MIN_SECRET);
         for secret in self.configured.iter().map(String::as_str).chain(tokens) {
-            words = words.replace(secret, "[secret]");
+            text = text.replace(secret, "[secret]");
         }
-        words
+        text
     }
 }

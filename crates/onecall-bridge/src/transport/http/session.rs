@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::HttpError;
 use crate::protocol::peer::Peer;
-use crate::protocol::request::{Era, Request};
+use crate::protocol::request::{ProtocolMode, Request};
 
 /// The header for the session id, which the server assigns in the handshake.
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -31,13 +31,13 @@ pub(crate) struct Session {
 
 impl Session {
     /// Whether the server has assigned an id, so that it can lose the session.
-    pub fn is_named(&self) -> bool {
+    pub fn has_id(&self) -> bool {
         self.id.is_some()
     }
 
     /// Whether the protocol revision of the session has a handshake.
-    pub fn era(&self) -> Era {
-        if self.stateless { Era::Stateless } else { Era::Handshake }
+    pub fn protocol_mode(&self) -> ProtocolMode {
+        if self.stateless { ProtocolMode::Stateless } else { ProtocolMode::Handshake }
     }
 
     /// Adds the session to the headers of a message.
@@ -53,7 +53,7 @@ impl Session {
 
 /// How a request depends on a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SessionUse {
     /// The request begins a session, so it does not wait for one.
     Opening,
     /// The request needs a session, and fails if the session is lost.
@@ -65,10 +65,10 @@ pub(crate) enum Kind {
 /// The current session. Requests wait here until the handshake is complete.
 pub(crate) struct Sessions {
     peer: Weak<Peer>,
-    now: watch::Sender<Now>,
+    state: watch::Sender<SessionState>,
 }
 
-struct Now {
+struct SessionState {
     session: Session,
     stage: Stage,
 }
@@ -83,101 +83,102 @@ enum Stage {
 
 impl Sessions {
     pub fn new(peer: Weak<Peer>) -> Self {
-        let now = Now { session: Session::default(), stage: Stage::Handshake };
-        Self { peer, now: watch::Sender::new(now) }
+        let state = SessionState { session: Session::default(), stage: Stage::Handshake };
+        Self { peer, state: watch::Sender::new(state) }
     }
 
     /// The current session, even if its handshake is not complete.
     pub fn current(&self) -> Session {
-        self.now.borrow().session.clone()
+        self.state.borrow().session.clone()
     }
 
     /// Waits for an open session. If the last handshake failed, requests another one.
-    pub async fn open(&self) -> Result<Session, HttpError> {
-        let again = self.now.send_if_modified(|now| {
-            let failed = matches!(now.stage, Stage::Failed(_));
+    pub async fn wait_until_open(&self) -> Result<Session, HttpError> {
+        let again = self.state.send_if_modified(|state| {
+            let failed = matches!(state.stage, Stage::Failed(_));
             if failed {
-                now.stage = Stage::Handshake;
+                state.stage = Stage::Handshake;
             }
             failed
         });
         if again && let Some(peer) = self.peer.upgrade() {
-            peer.was_forgotten();
+            peer.report_session_lost();
         }
-        let mut now = self.now.subscribe();
+        let mut state = self.state.subscribe();
         // The channel cannot close: this object holds the sender.
-        let settled = now.wait_for(|now| !matches!(now.stage, Stage::Handshake)).await;
-        let Ok(now) = settled else { return Err(HttpError::SessionLost) };
-        match &now.stage {
+        let settled = state.wait_for(|state| !matches!(state.stage, Stage::Handshake)).await;
+        let Ok(state) = settled else { return Err(HttpError::SessionLost) };
+        match &state.stage {
             Stage::Failed(reason) => Err(HttpError::NoNewSession { reason: reason.to_string() }),
-            Stage::Open | Stage::Handshake => Ok(now.session.clone()),
+            Stage::Open | Stage::Handshake => Ok(state.session.clone()),
         }
     }
 
     /// Returns when this session is no longer the current one.
-    pub async fn replaced(&self, session: &Session) {
-        let mut now = self.now.subscribe();
+    pub async fn wait_until_replaced(&self, session: &Session) {
+        let mut state = self.state.subscribe();
         // The channel cannot close: this object holds the sender.
-        let _ = now.wait_for(|now| now.session.number != session.number).await;
+        let _ = state.wait_for(|state| state.session.number != session.number).await;
     }
 
     /// How this request depends on a session; if it begins one, the earlier session ends now.
-    pub fn kind(&self, request: &Request<'_>) -> Kind {
+    pub fn session_use(&self, request: &Request<'_>) -> SessionUse {
         match request {
             Request::Initialize { .. } | Request::Discover => {
                 self.begin();
-                Kind::Opening
+                SessionUse::Opening
             }
-            Request::ListTools { .. } | Request::Listen => Kind::Ordinary,
+            Request::ListTools { .. } | Request::Listen => SessionUse::Ordinary,
             Request::CallTool { .. }
             | Request::List { .. }
             | Request::ReadResource { .. }
-            | Request::GetPrompt { .. } => Kind::Call,
+            | Request::GetPrompt { .. } => SessionUse::Call,
         }
     }
 
     fn begin(&self) {
-        self.now.send_modify(|now| {
-            let number = now.session.number + 1;
-            now.session = Session { number, ..Session::default() };
-            now.stage = Stage::Handshake;
+        self.state.send_modify(|state| {
+            let number = state.session.number + 1;
+            state.session = Session { number, ..Session::default() };
+            state.stage = Stage::Handshake;
         });
     }
 
     /// Stores the id that the server assigned to the session.
-    pub fn named(&self, id: &HeaderValue) {
+    pub fn set_id(&self, id: &HeaderValue) {
         let visible = |byte: &u8| (0x21..=0x7e).contains(byte);
         if id.len() <= MAX_ID && id.as_bytes().iter().all(visible) {
-            self.now.send_modify(|now| now.session.id = Some(id.clone()));
+            self.state.send_modify(|state| state.session.id = Some(id.clone()));
         }
     }
 
     /// Records the result of the handshake: the agreed revision, or the error.
-    pub fn introduced(&self, outcome: Result<&str, &str>) {
-        self.now.send_modify(|now| match outcome {
+    pub fn handshake_finished(&self, outcome: Result<&str, &str>) {
+        self.state.send_modify(|state| match outcome {
             Ok(version) => {
-                now.session.protocol = HeaderValue::from_str(version).ok();
-                now.session.stateless = Era::of(version) == Era::Stateless;
+                state.session.protocol = HeaderValue::from_str(version).ok();
+                state.session.stateless = ProtocolMode::of(version) == ProtocolMode::Stateless;
                 // Without a handshake there is no final notification to wait for.
-                if now.session.stateless {
-                    now.stage = Stage::Open;
+                if state.session.stateless {
+                    state.stage = Stage::Open;
                 }
             }
-            Err(reason) => now.stage = Stage::Failed(reason.into()),
+            Err(reason) => state.stage = Stage::Failed(reason.into()),
         });
     }
 
     /// Records that the final notification of the handshake was sent.
-    pub fn opened(&self) {
-        self.now.send_modify(|now| now.stage = Stage::Open);
+    pub fn mark_open(&self) {
+        self.state.send_modify(|state| state.stage = Stage::Open);
     }
 
     /// Records that the server has lost this session; returns true for the first report only.
-    pub fn lost(&self, session: &Session) -> bool {
-        self.now.send_if_modified(|now| {
-            let current = matches!(now.stage, Stage::Open) && now.session.number == session.number;
+    pub fn mark_lost(&self, session: &Session) -> bool {
+        self.state.send_if_modified(|state| {
+            let current =
+                matches!(state.stage, Stage::Open) && state.session.number == session.number;
             if current {
-                now.stage = Stage::Handshake;
+                state.stage = Stage::Handshake;
             }
             current
         })

@@ -18,31 +18,31 @@ use tracing::{debug, warn};
 
 use super::HttpError;
 use super::endpoint::Endpoint;
-use super::events::Events;
-use super::mirror;
-use super::session::{Kind, Sessions};
+use super::events::EventParser;
+use super::request_headers;
+use super::session::{SessionUse, Sessions};
 use super::tasks::Tasks;
+use crate::connection_options::ConnectionOptions;
 use crate::error::{RequestError, SendError, StartError};
-use crate::protocol::peer::{Outgoing, Outlet, Peer, Purpose};
-use crate::setting::Setting;
+use crate::protocol::peer::{MessageSender, Outgoing, Peer, Purpose};
 
 /// How many calls are posted at the same time; further ones wait.
 const MAX_CALLS: usize = 64;
 
 /// How many automatic answers to requests of the server may be in progress.
-const MAX_COURTESIES: usize = 16;
+const MAX_AUTOMATIC_REPLIES: usize = 16;
 
 /// The number of remembered requests at which answered ones are removed.
-const MAX_REMEMBERED: usize = 1_024;
+const MAX_POSTED: usize = 1_024;
 
 /// How long the server may take to accept a message.
-const POST: Duration = Duration::from_secs(30);
+const POST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many streams in a row may end early before the connection is closed.
 const MAX_EARLY_ENDS: u32 = 5;
 
 /// A stream that lasted this long did not end early.
-const STEADY: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// A connection over HTTP+SSE. Dropping it aborts all exchanges in progress.
 pub(crate) struct SseConnection {
@@ -58,23 +58,23 @@ impl SseConnection {
         server: &ServerName,
         transport: &RemoteTransport,
         login: Option<Arc<Login>>,
-        setting: &Setting,
+        options: &ConnectionOptions,
     ) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport, login, setting)?;
+        let endpoint = Endpoint::new(transport, login, options)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(SseClient::new(endpoint, Weak::clone(peer)));
             client = Some(Arc::clone(&new));
-            Peer::new(server.clone(), setting.clone(), Out(new))
+            Peer::new(server.clone(), options.clone(), SseSender(new))
         });
         // The closure above has already run.
         let client = client.ok_or(StartError::NoClient { detail: String::new() })?;
-        let (say, ended) = watch::channel(None);
+        let (end_sender, ended) = watch::channel(None);
         let (listener, listening) = (Arc::clone(&client), Arc::clone(&peer));
         let server = server.clone();
         let listen = async move {
             let reason = listener.listen(&listening, &server).await;
-            say.send_replace(Some(reason));
+            end_sender.send_replace(Some(reason));
         };
         // The task set cannot have been closed yet.
         let _ = client.tasks.spawn(listen);
@@ -110,19 +110,19 @@ struct SseClient {
     sessions: Sessions,
     /// The address for messages, once the stream has named it; an error if the stream cannot be
     /// opened.
-    inbox: watch::Sender<Option<Result<Endpoint, HttpError>>>,
+    message_endpoint: watch::Sender<Option<Result<Endpoint, HttpError>>>,
     /// The requests that were posted and whose answers are expected on the stream.
     posted: Mutex<HashSet<u64>>,
     tasks: Tasks,
     calls: Semaphore,
-    courtesies: Arc<Semaphore>,
+    automatic_replies: Arc<Semaphore>,
     peer: Weak<Peer>,
 }
 
 /// The sending side of the transport, for the peer.
-struct Out(Arc<SseClient>);
+struct SseSender(Arc<SseClient>);
 
-impl Outlet for Out {
+impl MessageSender for SseSender {
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
         let client = Arc::clone(&self.0);
         let peer = client.peer.upgrade().ok_or(SendError::Closed)?;
@@ -130,29 +130,29 @@ impl Outlet for Out {
         let line = message.line;
         match message.purpose {
             Purpose::Request { id, request, trace } => {
-                let kind = client.sessions.kind(&request);
-                let traced = trace.map(mirror::trace_headers).unwrap_or_default();
+                let session_use = client.sessions.session_use(&request);
+                let trace_headers = trace.map(request_headers::trace_headers).unwrap_or_default();
                 tasks.spawn_for(id, async move {
-                    if let Err(error) = client.request(id, line, traced, kind).await {
+                    if let Err(error) = client.request(id, line, trace_headers, session_use).await {
                         client.posted().remove(&id);
                         peer.fail(id, error);
                     }
                 })
             }
             Purpose::Initialized => tasks.spawn(async move {
-                client.notice(line).await;
-                client.sessions.opened();
+                client.send_notification(line).await;
+                client.sessions.mark_open();
             }),
             Purpose::Cancellation { id } => {
                 tasks.abandon(id);
                 client.posted().remove(&id);
-                tasks.spawn(async move { client.notice(line).await })
+                tasks.spawn(async move { client.send_notification(line).await })
             }
-            Purpose::Courtesy | Purpose::Forwarded => {
-                let permit = Arc::clone(&client.courtesies).try_acquire_owned();
+            Purpose::AutomaticReply | Purpose::Forwarded => {
+                let permit = Arc::clone(&client.automatic_replies).try_acquire_owned();
                 let Ok(permit) = permit else { return Err(SendError::Busy) };
                 tasks.spawn(async move {
-                    client.notice(line).await;
+                    client.send_notification(line).await;
                     drop(permit);
                 })
             }
@@ -164,12 +164,12 @@ impl Outlet for Out {
         self.0.posted().remove(&id);
     }
 
-    fn has_left(&self, id: u64) -> bool {
+    fn may_have_arrived(&self, id: u64) -> bool {
         self.0.posted().contains(&id)
     }
 
-    fn introduced(&self, outcome: Result<&str, &str>) {
-        self.0.sessions.introduced(outcome);
+    fn handshake_finished(&self, outcome: Result<&str, &str>) {
+        self.0.sessions.handshake_finished(outcome);
     }
 }
 
@@ -178,11 +178,11 @@ impl SseClient {
         Self {
             endpoint,
             sessions: Sessions::new(Weak::clone(&peer)),
-            inbox: watch::Sender::new(None),
+            message_endpoint: watch::Sender::new(None),
             posted: Mutex::default(),
             tasks: Tasks::new(),
             calls: Semaphore::new(MAX_CALLS),
-            courtesies: Arc::new(Semaphore::new(MAX_COURTESIES)),
+            automatic_replies: Arc::new(Semaphore::new(MAX_AUTOMATIC_REPLIES)),
             peer,
         }
     }
@@ -192,50 +192,50 @@ impl SseClient {
         &self,
         id: u64,
         line: Vec<u8>,
-        traced: HeaderMap,
-        kind: Kind,
+        trace_headers: HeaderMap,
+        session_use: SessionUse,
     ) -> Result<(), RequestError> {
-        if kind != Kind::Opening {
-            self.sessions.open().await?;
+        if session_use != SessionUse::Opening {
+            self.sessions.wait_until_open().await?;
         }
         // A handshake needs no permit: calls that wait for the handshake could hold all of them.
-        let _turn = match kind {
-            Kind::Call => self.calls.acquire().await.ok(),
-            Kind::Opening | Kind::Ordinary => None,
+        let _permit = match session_use {
+            SessionUse::Call => self.calls.acquire().await.ok(),
+            SessionUse::Opening | SessionUse::Ordinary => None,
         };
-        let inbox = self.inbox().await?;
-        self.remember(id);
-        Ok(self.post(&inbox, line, traced).await?)
+        let message_endpoint = self.message_endpoint().await?;
+        self.record_posted(id);
+        Ok(self.post(&message_endpoint, line, trace_headers).await?)
     }
 
     async fn post(
         &self,
-        inbox: &Endpoint,
+        message_endpoint: &Endpoint,
         line: Vec<u8>,
         mut headers: HeaderMap,
     ) -> Result<(), HttpError> {
         self.sessions.current().add_to(&mut headers);
-        match timeout(POST, inbox.post(line, headers)).await {
+        match timeout(POST_TIMEOUT, message_endpoint.post(line, headers)).await {
             Ok(response) => response.map(drop),
-            Err(_) => Err(HttpError::NotTaken { limit: POST }),
+            Err(_) => Err(HttpError::NotAccepted { limit: POST_TIMEOUT }),
         }
     }
 
     /// Sends a message that has no answer. Errors are only logged.
-    async fn notice(&self, line: Vec<u8>) {
-        let delivered = match self.inbox().await {
-            Ok(inbox) => self.post(&inbox, line, HeaderMap::new()).await,
+    async fn send_notification(&self, line: Vec<u8>) {
+        let delivered = match self.message_endpoint().await {
+            Ok(message_endpoint) => self.post(&message_endpoint, line, HeaderMap::new()).await,
             Err(error) => Err(error),
         };
         if let Err(error) = delivered {
-            debug!(%error, "the server did not take a notification");
+            debug!(%error, "the server did not accept a notification");
         }
     }
 
     /// Waits for the address to which messages are posted.
-    async fn inbox(&self) -> Result<Endpoint, HttpError> {
-        let mut inbox = self.inbox.subscribe();
-        let named = inbox.wait_for(Option::is_some).await;
+    async fn message_endpoint(&self) -> Result<Endpoint, HttpError> {
+        let mut message_endpoint = self.message_endpoint.subscribe();
+        let named = message_endpoint.wait_for(Option::is_some).await;
         // The channel cannot close: this object holds the sender.
         named.ok().and_then(|named| named.clone()).unwrap_or(Err(HttpError::StreamClosed))
     }
@@ -252,16 +252,16 @@ impl SseClient {
                 Ok(response) => self.read(peer, response, opened_before).await,
                 Err(error) => error,
             };
-            let was_open = matches!(self.inbox.send_replace(None), Some(Ok(_)));
+            let was_open = matches!(self.message_endpoint.send_replace(None), Some(Ok(_)));
             if !was_open && !opened_before {
                 // The error is passed to the handshake, which waits for the address.
-                self.inbox.send_replace(Some(Err(error)));
+                self.message_endpoint.send_replace(Some(Err(error)));
                 return std::future::pending().await;
             }
             opened_before = true;
             self.fail_posted(peer);
-            self.sessions.lost(&self.sessions.current());
-            early_ends = if started.elapsed() >= STEADY { 0 } else { early_ends + 1 };
+            self.sessions.mark_lost(&self.sessions.current());
+            early_ends = if started.elapsed() >= STABLE_AFTER { 0 } else { early_ends + 1 };
             // A pooled connection may break on reuse although the server is up.
             let is_gone = !was_open && !matches!(error, HttpError::Broken { .. });
             if is_gone || early_ends > MAX_EARLY_ENDS {
@@ -275,34 +275,41 @@ impl SseClient {
 
     /// Reads the stream to its end, and returns the reason.
     async fn read(&self, peer: &Peer, mut response: Response, again: bool) -> HttpError {
-        let mut events = Events::new(self.endpoint.longest());
-        let mut room = self.endpoint.room();
+        let mut events = EventParser::new(self.endpoint.max_message_bytes());
+        let mut memory = self.endpoint.memory_permit();
         loop {
             let chunk = match self.endpoint.chunk(&mut response).await {
                 Ok(Some(chunk)) => chunk,
-                Ok(None) if self.inbox.borrow().is_none() => return HttpError::NoEndpoint,
+                Ok(None) if self.message_endpoint.borrow().is_none() => {
+                    return HttpError::NoEndpoint;
+                }
                 Ok(None) => return HttpError::StreamClosed,
                 Err(error) => return error,
             };
             let mut foreign = None;
             events.feed(&chunk, |event| match event.name {
-                "endpoint" => foreign = self.named(&event.data, peer, again).err(),
+                "endpoint" => foreign = self.set_message_endpoint(&event.data, peer, again).err(),
                 _ => peer.receive(event.data),
             });
             if let Some(error) = foreign {
                 return error;
             }
-            room.hold(events.unfinished()).await;
+            memory.reserve(events.unfinished()).await;
         }
     }
 
     /// Handles the event that names the address for messages.
-    fn named(&self, address: &Line<'_>, peer: &Peer, again: bool) -> Result<(), HttpError> {
+    fn set_message_endpoint(
+        &self,
+        address: &Line<'_>,
+        peer: &Peer,
+        again: bool,
+    ) -> Result<(), HttpError> {
         let Line::Whole(address) = address else { return Err(HttpError::NoEndpoint) };
-        let inbox = self.endpoint.at(&String::from_utf8_lossy(address))?;
-        self.inbox.send_replace(Some(Ok(inbox)));
+        let message_endpoint = self.endpoint.at(&String::from_utf8_lossy(address))?;
+        self.message_endpoint.send_replace(Some(Ok(message_endpoint)));
         if again {
-            peer.was_forgotten();
+            peer.report_session_lost();
         }
         Ok(())
     }
@@ -314,10 +321,10 @@ impl SseClient {
         }
     }
 
-    fn remember(&self, id: u64) {
+    fn record_posted(&self, id: u64) {
         let mut posted = self.posted();
         posted.insert(id);
-        if posted.len() > MAX_REMEMBERED
+        if posted.len() > MAX_POSTED
             && let Some(peer) = self.peer.upgrade()
         {
             posted.retain(|id| peer.awaits(*id));

@@ -15,39 +15,39 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::debug;
 
 use super::HttpError;
-use super::body::Content;
+use super::body::BodyFormat;
 use super::endpoint::Endpoint;
-use super::events::Events;
-use super::mirror;
+use super::events::EventParser;
+use super::request_headers;
 use super::resumption::Resumptions;
-use super::session::{Kind, SESSION_ID, Session, Sessions};
+use super::session::{SESSION_ID, Session, SessionUse, Sessions};
 use super::tasks::Tasks;
+use crate::connection_options::ConnectionOptions;
 use crate::error::{METHOD_NOT_FOUND, RequestError, SendError, StartError};
-use crate::protocol::peer::{Outgoing, Outlet, Peer, Purpose};
-use crate::protocol::request::Era;
-use crate::setting::Setting;
+use crate::protocol::peer::{MessageSender, Outgoing, Peer, Purpose};
+use crate::protocol::request::ProtocolMode;
 
 /// How many calls are in progress at the same time; further ones wait.
 const MAX_CALLS: usize = 128;
 
 /// How many automatic answers to requests of the server may be in progress, so that a server cannot
 /// flood the gateway with requests.
-const MAX_COURTESIES: usize = 16;
+const MAX_AUTOMATIC_REPLIES: usize = 16;
 
 /// The time limit for messages that have no answer.
-const NOTICE: Duration = Duration::from_secs(10);
+const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a stream is still read after its answer, so that its connection can be reused.
-const DRAIN: Duration = Duration::from_millis(250);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// A stream that lasted this long does not count as a failure.
-const STEADY: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// How long the server's own stream may be silent before it is opened again.
-const IDLE: Duration = Duration::from_secs(300);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The time limit for ending the session.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(2);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -64,14 +64,14 @@ impl StreamableConnection {
         server: &ServerName,
         transport: &RemoteTransport,
         login: Option<Arc<Login>>,
-        setting: &Setting,
+        options: &ConnectionOptions,
     ) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport, login, setting)?;
+        let endpoint = Endpoint::new(transport, login, options)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(StreamableClient::new(endpoint, Weak::clone(peer)));
             client = Some(Arc::clone(&new));
-            Peer::new(server.clone(), setting.clone(), Out(new))
+            Peer::new(server.clone(), options.clone(), StreamableSender(new))
         });
         // The closure above has already run.
         let client = client.ok_or(StartError::NoClient { detail: String::new() })?;
@@ -86,11 +86,11 @@ impl StreamableConnection {
     pub async fn stop(self) {
         self.client.tasks.close().shutdown().await;
         let session = self.client.sessions.current();
-        if session.is_named() {
+        if session.has_id() {
             let mut headers = HeaderMap::new();
             session.add_to(&mut headers);
             // A server that rejects the request ends the session by its own timeout.
-            let _ = timeout(FAREWELL, self.client.endpoint.delete(headers)).await;
+            let _ = timeout(SESSION_END_TIMEOUT, self.client.endpoint.delete(headers)).await;
         }
     }
 }
@@ -107,24 +107,24 @@ struct StreamableClient {
     sessions: Sessions,
     tasks: Tasks,
     calls: Semaphore,
-    courtesies: Arc<Semaphore>,
+    automatic_replies: Arc<Semaphore>,
 }
 
 /// The sending side of the transport, for the peer.
-struct Out(Arc<StreamableClient>);
+struct StreamableSender(Arc<StreamableClient>);
 
 /// A request that is waiting to be sent.
 struct Post {
     id: u64,
     line: Vec<u8>,
     /// The headers that repeat parts of the request for stateless servers.
-    mirrored: HeaderMap,
+    request_headers: HeaderMap,
     /// The headers with the trace context.
-    traced: HeaderMap,
-    kind: Kind,
+    trace_headers: HeaderMap,
+    session_use: SessionUse,
 }
 
-impl Outlet for Out {
+impl MessageSender for StreamableSender {
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
         let client = Arc::clone(&self.0);
         let peer = client.peer.upgrade().ok_or(SendError::Closed)?;
@@ -132,32 +132,38 @@ impl Outlet for Out {
         let line = message.line;
         match message.purpose {
             Purpose::Request { id, request, trace } => {
-                let kind = client.sessions.kind(&request);
-                let traced = trace.map(mirror::trace_headers).unwrap_or_default();
-                let post = Post { id, line, mirrored: mirror::headers(&request), traced, kind };
-                tasks.spawn_for(id, async move { client.answer(&peer, post).await })
+                let session_use = client.sessions.session_use(&request);
+                let trace_headers = trace.map(request_headers::trace_headers).unwrap_or_default();
+                let post = Post {
+                    id,
+                    line,
+                    request_headers: request_headers::headers(&request),
+                    trace_headers,
+                    session_use,
+                };
+                tasks.spawn_for(id, async move { client.run_request(&peer, post).await })
             }
             Purpose::Initialized => tasks.spawn(async move {
                 let session = client.sessions.current();
-                client.notice(&session, line).await;
-                client.sessions.opened();
+                client.send_notification(&session, line).await;
+                client.sessions.mark_open();
                 client.listen(&peer, &session).await;
             }),
             Purpose::Cancellation { id } => {
                 // For a stateless server, closing the connection is the cancellation.
                 tasks.abandon(id);
                 let session = client.sessions.current();
-                if session.era() == Era::Stateless {
+                if session.protocol_mode() == ProtocolMode::Stateless {
                     return Ok(());
                 }
-                tasks.spawn(async move { client.notice(&session, line).await })
+                tasks.spawn(async move { client.send_notification(&session, line).await })
             }
-            Purpose::Courtesy | Purpose::Forwarded => {
-                let permit = Arc::clone(&client.courtesies).try_acquire_owned();
+            Purpose::AutomaticReply | Purpose::Forwarded => {
+                let permit = Arc::clone(&client.automatic_replies).try_acquire_owned();
                 let Ok(permit) = permit else { return Err(SendError::Busy) };
                 let session = client.sessions.current();
                 tasks.spawn(async move {
-                    client.notice(&session, line).await;
+                    client.send_notification(&session, line).await;
                     drop(permit);
                 })
             }
@@ -168,8 +174,8 @@ impl Outlet for Out {
         self.0.tasks.abandon(id);
     }
 
-    fn introduced(&self, outcome: Result<&str, &str>) {
-        self.0.sessions.introduced(outcome);
+    fn handshake_finished(&self, outcome: Result<&str, &str>) {
+        self.0.sessions.handshake_finished(outcome);
     }
 }
 
@@ -181,12 +187,12 @@ impl StreamableClient {
             sessions: Sessions::new(peer),
             tasks: Tasks::new(),
             calls: Semaphore::new(MAX_CALLS),
-            courtesies: Arc::new(Semaphore::new(MAX_COURTESIES)),
+            automatic_replies: Arc::new(Semaphore::new(MAX_AUTOMATIC_REPLIES)),
         }
     }
 
     /// Sends a request and makes sure that it gets an answer or an error.
-    async fn answer(&self, peer: &Peer, post: Post) {
+    async fn run_request(&self, peer: &Peer, post: Post) {
         let id = post.id;
         if let Err(error) = self.request(peer, post).await {
             peer.fail(id, error);
@@ -196,37 +202,38 @@ impl StreamableClient {
     }
 
     async fn request(&self, peer: &Peer, post: Post) -> Result<(), RequestError> {
-        if post.kind == Kind::Opening {
-            let response = self.endpoint.post(post.line, post.mirrored).await.map_err(explain)?;
+        if post.session_use == SessionUse::Opening {
+            let response =
+                self.endpoint.post(post.line, post.request_headers).await.map_err(explain)?;
             if let Some(id) = response.headers().get(SESSION_ID) {
-                self.sessions.named(id);
+                self.sessions.set_id(id);
             }
             return self.receive(peer, post.id, &self.sessions.current(), response).await;
         }
-        let mut session = self.sessions.open().await?;
+        let mut session = self.sessions.wait_until_open().await?;
         // A handshake needs no permit: calls that wait for the handshake could hold all of them.
-        let _turn = match post.kind {
-            Kind::Call => self.calls.acquire().await.ok(),
-            Kind::Opening | Kind::Ordinary => None,
+        let _permit = match post.session_use {
+            SessionUse::Call => self.calls.acquire().await.ok(),
+            SessionUse::Opening | SessionUse::Ordinary => None,
         };
         let mut posted = self.post(&session, &post).await;
-        if matches!(posted, Err(HttpError::SessionLost)) && post.kind == Kind::Call {
+        if matches!(posted, Err(HttpError::SessionLost)) && post.session_use == SessionUse::Call {
             // The server rejected the call without processing it, so it may be sent again.
-            if self.sessions.lost(&session) {
-                peer.was_forgotten();
+            if self.sessions.mark_lost(&session) {
+                peer.report_session_lost();
             }
-            session = self.sessions.open().await?;
+            session = self.sessions.wait_until_open().await?;
             posted = self.post(&session, &post).await;
         }
         self.receive(peer, post.id, &session, posted.map_err(explain)?).await
     }
 
     async fn post(&self, session: &Session, post: &Post) -> Result<Response, HttpError> {
-        let mut headers = match session.era() {
-            Era::Stateless => post.mirrored.clone(),
-            Era::Handshake => HeaderMap::new(),
+        let mut headers = match session.protocol_mode() {
+            ProtocolMode::Stateless => post.request_headers.clone(),
+            ProtocolMode::Handshake => HeaderMap::new(),
         };
-        headers.extend(post.traced.clone());
+        headers.extend(post.trace_headers.clone());
         session.add_to(&mut headers);
         let posted = self.endpoint.post(post.line.clone(), headers).await;
         posted
@@ -246,24 +253,25 @@ impl StreamableClient {
         {
             return Ok(());
         }
-        let (response, content) = self.endpoint.content(response).await?;
-        if content == Content::Json {
+        let (response, format) = self.endpoint.body_format(response).await?;
+        if format == BodyFormat::Json {
             let body = self.endpoint.body(response).await?;
             peer.receive_during(Some(id), Line::Whole(&body));
             if peer.awaits(id) {
-                let words = self.endpoint.shown(&body);
-                return Err(HttpError::OtherAnswer { words }.into());
+                let server_text = self.endpoint.quote(&body);
+                return Err(HttpError::UnexpectedAnswer { server_text }.into());
             }
             return Ok(());
         }
-        let mut events = Events::new(self.endpoint.longest());
+        let mut events = EventParser::new(self.endpoint.max_message_bytes());
         let mut resumptions = Resumptions::default();
         let mut ending = self.read(peer, Some(id), &mut events, response).await;
         while peer.awaits(id) {
             if let Err(error @ RequestError::TooLarge { .. }) = ending {
                 return Err(error);
             }
-            let resumable = session.era() == Era::Handshake && resumptions.next(&events);
+            let resumable =
+                session.protocol_mode() == ProtocolMode::Handshake && resumptions.next(&events);
             let Some(last_id) = events.last_id().filter(|_| resumable) else {
                 return ending.and(Err(HttpError::Unfinished.into()));
             };
@@ -288,12 +296,12 @@ impl StreamableClient {
         &self,
         peer: &Peer,
         id: Option<u64>,
-        events: &mut Events,
+        events: &mut EventParser,
         mut response: Response,
     ) -> Result<(), RequestError> {
         // The deadline of a request is enforced by the peer.
-        let mut quiet_until = id.is_none().then(|| Instant::now() + IDLE);
-        let mut room = self.endpoint.room();
+        let mut quiet_until = id.is_none().then(|| Instant::now() + IDLE_TIMEOUT);
+        let mut memory = self.endpoint.memory_permit();
         let mut too_large = false;
         loop {
             let next = self.endpoint.chunk(&mut response);
@@ -307,15 +315,19 @@ impl StreamableClient {
                 too_large |= matches!(event.data, Line::TooLong(_));
                 peer.receive_during(id, event.data);
             });
-            room.hold(events.unfinished()).await;
+            memory.reserve(events.unfinished()).await;
             match (id, quiet_until) {
                 (Some(_), _) if too_large => {
-                    return Err(RequestError::TooLarge { limit_bytes: self.endpoint.longest() });
+                    return Err(RequestError::TooLarge {
+                        limit_bytes: self.endpoint.max_message_bytes(),
+                    });
                 }
-                (Some(id), None) if !peer.awaits(id) => quiet_until = Some(Instant::now() + DRAIN),
+                (Some(id), None) if !peer.awaits(id) => {
+                    quiet_until = Some(Instant::now() + DRAIN_TIMEOUT)
+                }
                 (Some(_), Some(limit)) if Instant::now() >= limit => return Ok(()),
                 (Some(_), _) => {}
-                (None, _) => quiet_until = Some(Instant::now() + IDLE),
+                (None, _) => quiet_until = Some(Instant::now() + IDLE_TIMEOUT),
             }
         }
     }
@@ -324,14 +336,14 @@ impl StreamableClient {
     async fn listen(&self, peer: &Peer, session: &Session) {
         tokio::select! {
             () = self.keep_listening(peer, session) => {}
-            () = self.sessions.replaced(session) => {}
+            () = self.sessions.wait_until_replaced(session) => {}
         }
     }
 
     /// Keeps the server's own stream open. Returns if the server does not offer one, or closes it
     /// repeatedly.
     async fn keep_listening(&self, peer: &Peer, session: &Session) {
-        let mut events = Events::new(self.endpoint.longest());
+        let mut events = EventParser::new(self.endpoint.max_message_bytes());
         let mut resumptions = Resumptions::default();
         loop {
             let mut headers = HeaderMap::new();
@@ -352,25 +364,25 @@ impl StreamableClient {
                 }
                 Err(_) => {}
             }
-            if started.elapsed() >= STEADY {
+            if started.elapsed() >= STABLE_AFTER {
                 resumptions = Resumptions::default();
             }
             if !resumptions.next(&events) {
-                debug!("the server does not keep up its own stream; going on without");
+                debug!("the server keeps closing its event stream; onecall continues without it");
                 return;
             }
-            sleep(resumptions.long_pause(&events)).await;
+            sleep(resumptions.background_pause(&events)).await;
         }
     }
 
     /// Sends a message that has no answer. Errors are only logged.
-    async fn notice(&self, session: &Session, line: Vec<u8>) {
+    async fn send_notification(&self, session: &Session, line: Vec<u8>) {
         let mut headers = HeaderMap::new();
         session.add_to(&mut headers);
-        match timeout(NOTICE, self.endpoint.post(line, headers)).await {
+        match timeout(NOTIFICATION_TIMEOUT, self.endpoint.post(line, headers)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => debug!(%error, "the server did not take a notification"),
-            Err(_) => debug!("the server did not take a notification in time"),
+            Ok(Err(error)) => debug!(%error, "the server did not accept a notification"),
+            Err(_) => debug!("the server did not accept a notification in time"),
         }
     }
 }
@@ -378,17 +390,17 @@ impl StreamableClient {
 /// Whether the server says that it does not know the session. The protocol requires status 404;
 /// many servers send 400 with a message.
 fn is_lost(session: &Session, error: &HttpError) -> bool {
-    let HttpError::Refused { status, words, .. } = error else { return false };
-    session.is_named()
+    let HttpError::Refused { status, server_text, .. } = error else { return false };
+    session.has_id()
         && (*status == StatusCode::NOT_FOUND
-            || *status == StatusCode::BAD_REQUEST && words.mention("session"))
+            || *status == StatusCode::BAD_REQUEST && server_text.contains_word("session"))
 }
 
 /// Converts an HTTP error, except that an unknown method becomes a protocol error.
 fn explain(error: HttpError) -> RequestError {
     match error {
-        HttpError::Refused { code: Some(METHOD_NOT_FOUND), words, .. } => {
-            RequestError::Refused { code: METHOD_NOT_FOUND, message: words.into_text() }
+        HttpError::Refused { code: Some(METHOD_NOT_FOUND), server_text, .. } => {
+            RequestError::Refused { code: METHOD_NOT_FOUND, message: server_text.into_text() }
         }
         error => error.into(),
     }

@@ -46,13 +46,13 @@ impl Tasks {
         id: u64,
         task: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), SendError> {
-        let entry = Entry { tasks: self.clone(), id };
+        let remove_on_drop = RemoveOnDrop { tasks: self.clone(), id };
         let mut running = self.lock();
         let all = running.all.as_mut().ok_or(SendError::Closed)?;
         let handle = all.spawn_on(
             async move {
                 task.await;
-                drop(entry);
+                drop(remove_on_drop);
             },
             &self.runtime,
         );
@@ -82,12 +82,12 @@ impl Tasks {
 }
 
 /// Removes a request from the map when its task ends.
-struct Entry {
+struct RemoveOnDrop {
     tasks: Tasks,
     id: u64,
 }
 
-impl Drop for Entry {
+impl Drop for RemoveOnDrop {
     fn drop(&mut self) {
         self.tasks.lock().by_request.remove(&self.id);
     }

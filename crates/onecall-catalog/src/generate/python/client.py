@@ -75,7 +75,7 @@ class _Connection:
                 f"cannot start '{program}': {error}; put its path into ONECALL"
             ) from error
         self.program = program
-        self.is_over = False
+        self.has_ended = False
         self.waiting: dict[int, _Waiting] = {}
         self.lock = threading.Lock()
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -84,7 +84,7 @@ class _Connection:
     def send(self, number: int, tool: str, arguments: str, waiting: _Waiting) -> bool:
         line = f'{{"id":{number},"tool":{json.dumps(tool)},"arguments":{arguments}}}\n'
         with self.lock:
-            if self.is_over:
+            if self.has_ended:
                 return False
             self.waiting[number] = waiting
             assert self.process.stdin is not None
@@ -126,7 +126,7 @@ class _Connection:
                 _settle(waiting, value, failure)
         code = self.process.wait()
         with self.lock:
-            self.is_over = True
+            self.has_ended = True
             left = list(self.waiting.values())
             self.waiting.clear()
         why = f"'{self.program} calls' ended (code {code}); its log says why"

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::example::EXAMPLES;
-use super::sample::simple;
-use super::{Files, Placed};
+use super::sample::example_tools;
+use super::{GeneratedFiles, LocatedTool};
 use crate::literal::{json_string, python_literal};
 use crate::python::python_file;
 
@@ -13,23 +13,23 @@ const README: &str = include_str!("README.md");
 const ROWS: &str = include_str!("rows.py");
 const HEADER: &str = "# Made by `onecall generate`; changes will be lost.\n";
 
-pub(super) fn tool(placed: &Placed<'_>) -> String {
-    let Placed { tool, place } = placed;
-    python_file(&tool.spec, &place.function, tool.observed.as_ref())
+pub(super) fn tool(located: &LocatedTool<'_>) -> String {
+    let LocatedTool { tool, location } = located;
+    python_file(&tool.spec, &location.function, tool.observed.as_ref())
 }
 
-pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
-    let mut files = Files::new();
+pub(super) fn files(located: &[LocatedTool<'_>], folder: &str) -> GeneratedFiles {
+    let mut files = GeneratedFiles::new();
     files.insert("client.py".to_owned(), CLIENT.to_owned());
     files.insert("py.typed".to_owned(), String::new());
     // The import lines of each index file, by its path and the imported name.
     let mut indexes: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     let mut seen = HashSet::new();
-    for placed in placed {
-        let place = &placed.place;
-        let (server, category, file) = (&place.server, place.category, &place.file);
-        let function = &place.function;
-        files.insert(format!("{server}/{category}/{file}.py"), tool(placed));
+    for located in located {
+        let location = &located.location;
+        let (server, category, file) = (&location.server, location.category, &location.file);
+        let function = &location.function;
+        files.insert(format!("{server}/{category}/{file}.py"), tool(located));
         let line = format!("from .{file} import {function}\n");
         indexes.entry(format!("{server}/{category}/")).or_default().insert(function.clone(), line);
         if seen.insert((server.clone(), function.clone())) {
@@ -51,19 +51,19 @@ pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
     let top = "\nfrom .client import ToolError, call, close\n\n\
                __all__ = [\"ToolError\", \"call\", \"close\"]\n";
     files.insert("__init__.py".to_owned(), format!("{HEADER}{top}"));
-    examples(placed, folder, &mut files);
-    files.insert("README.md".to_owned(), readme(placed, folder));
+    examples(located, folder, &mut files);
+    files.insert("README.md".to_owned(), readme(located, folder));
     files
 }
 
-fn examples(placed: &[Placed<'_>], folder: &str, files: &mut Files) {
-    let simple = simple(placed);
-    let Some((first, arguments)) = simple.first() else { return };
-    let (second, more) = simple.get(1).map_or((first, arguments), |it| (&it.0, &it.1));
-    let import = |it: &Placed<'_>, name: &str| {
-        format!("from ..{} import {} as {name}\n", it.place.server, it.place.function)
+fn examples(located: &[LocatedTool<'_>], folder: &str, files: &mut GeneratedFiles) {
+    let example_tools = example_tools(located);
+    let Some((first, arguments)) = example_tools.first() else { return };
+    let (second, more) = example_tools.get(1).map_or((first, arguments), |it| (&it.0, &it.1));
+    let import = |it: &LocatedTool<'_>, name: &str| {
+        format!("from ..{} import {} as {name}\n", it.location.server, it.location.function)
     };
-    let given = |it: &Placed<'_>, arguments: &[(String, serde_json::Value)]| {
+    let given = |it: &LocatedTool<'_>, arguments: &[(String, serde_json::Value)]| {
         let value = |value| python_literal(value).unwrap_or_else(|| "[]".to_owned());
         // The arguments in the form that the function takes: by keyword, or as one dict.
         match tool(it).contains("(arguments: ") {
@@ -121,12 +121,12 @@ fn examples(placed: &[Placed<'_>], folder: &str, files: &mut Files) {
     files.insert("examples/__init__.py".to_owned(), HEADER.to_owned());
 }
 
-fn readme(placed: &[Placed<'_>], folder: &str) -> String {
-    let simple = simple(placed);
-    let shown = simple.first().map(|it| it.0).or(placed.first());
+fn readme(located: &[LocatedTool<'_>], folder: &str) -> String {
+    let example_tools = example_tools(located);
+    let shown = example_tools.first().map(|it| it.0).or(located.first());
     let example = shown.map_or_else(
         || "from FOLDER import ToolError".to_owned(),
-        |it| format!("from FOLDER.{} import {}", it.place.server, it.place.function),
+        |it| format!("from FOLDER.{} import {}", it.location.server, it.location.function),
     );
     README.replace("EXAMPLE", &example).replace("FOLDER", folder)
 }

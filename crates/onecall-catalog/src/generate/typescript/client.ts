@@ -20,7 +20,7 @@ interface Connection {
   ended: Promise<void>;
 }
 
-interface Held {
+interface ReferenceCounted {
   ref?(): void;
   unref?(): void;
 }
@@ -63,11 +63,11 @@ export async function close(): Promise<void> {
   const open = connection;
   if (open === undefined) return;
   connection = undefined;
-  hold(open.child, true);
+  keepAlive(open.child, true);
   open.child.stdin?.end();
-  const patience = setTimeout(() => open.child.kill(), 10_000);
+  const killTimer = setTimeout(() => open.child.kill(), 10_000);
   await open.ended;
-  clearTimeout(patience);
+  clearTimeout(killTimer);
 }
 
 async function request(fields: string): Promise<unknown> {
@@ -76,7 +76,7 @@ async function request(fields: string): Promise<unknown> {
   const { child, waiting } = connection;
   return await new Promise<unknown>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
-    hold(child, waiting.size > 0);
+    keepAlive(child, waiting.size > 0);
     child.stdin?.write(`{"id":${id},${fields}}\n`);
   });
 }
@@ -107,25 +107,25 @@ function open(): Connection {
     const lines = text.split("\n");
     rest.push(lines[0] ?? "");
     for (const next of lines.slice(1)) {
-      take(rest.join(""), waiting);
+      handleLine(rest.join(""), waiting);
       rest = [next];
     }
-    hold(child, waiting.size > 0);
+    keepAlive(child, waiting.size > 0);
   });
-  hold(child, false);
+  keepAlive(child, false);
   return { child, waiting, ended };
 }
 
 /** An open connection keeps Node.js alive only while a call waits. */
-function hold(child: ChildProcess, isHeld: boolean): void {
-  const parts = [child, child.stdin, child.stdout] as (Held | null)[];
+function keepAlive(child: ChildProcess, isBusy: boolean): void {
+  const parts = [child, child.stdin, child.stdout] as (ReferenceCounted | null)[];
   for (const part of parts) {
-    if (isHeld) part?.ref?.();
+    if (isBusy) part?.ref?.();
     else part?.unref?.();
   }
 }
 
-function take(line: string, waiting: Map<number, Waiting>): void {
+function handleLine(line: string, waiting: Map<number, Waiting>): void {
   const id = Number(line.slice(`{"id":`.length, line.indexOf(",")));
   const caller = waiting.get(id);
   waiting.delete(id);

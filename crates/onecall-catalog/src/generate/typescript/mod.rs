@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use super::example::EXAMPLES;
-use super::names::Place;
-use super::sample::simple;
-use super::{Files, Placed};
+use super::names::FunctionLocation;
+use super::sample::example_tools;
+use super::{GeneratedFiles, LocatedTool};
 use crate::casing::{camel_case, identifier};
 use crate::literal::json_string;
-use crate::typescript::{File, local_name, typescript_file};
+use crate::typescript::{TypeScriptFile, local_name, typescript_file};
 
 const CLIENT: &str = include_str!("client.ts");
 const README: &str = include_str!("README.md");
@@ -20,27 +20,27 @@ const CLIENT_EXPORTS: [&str; 6] =
     ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 const HEADER: &str = "// Made by `onecall generate`; changes will be lost.\n\n";
 
-pub(super) fn tool(placed: &Placed<'_>) -> File {
-    let Placed { tool, place } = placed;
-    typescript_file(&tool.spec, &place.function, tool.observed.as_ref())
+pub(super) fn tool(located: &LocatedTool<'_>) -> TypeScriptFile {
+    let LocatedTool { tool, location } = located;
+    typescript_file(&tool.spec, &location.function, tool.observed.as_ref())
 }
 
-pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
-    let mut files = Files::new();
+pub(super) fn files(located: &[LocatedTool<'_>], folder: &str) -> GeneratedFiles {
+    let mut files = GeneratedFiles::new();
     files.insert("client.ts".to_owned(), CLIENT.to_owned());
     // The lines of each index file, by its path.
     let mut indexes: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     let mut namespaces = BTreeMap::new();
     let mut exported: HashSet<(String, String)> = HashSet::new();
     indexes.entry(String::new()).or_default();
-    for placed in placed {
-        let place = &placed.place;
-        let (server, category, file) = (&place.server, place.category, &place.file);
-        let File { text, types } = tool(placed);
+    for located in located {
+        let location = &located.location;
+        let (server, category, file) = (&location.server, location.category, &location.file);
+        let TypeScriptFile { text, types } = tool(located);
         files.insert(format!("{server}/{category}/{file}.ts"), text);
-        let mut names = vec![local_name(&place.function)];
-        if names.first() != Some(&place.function) && place.function != "default" {
-            names.push(place.function.clone());
+        let mut names = vec![local_name(&location.function)];
+        if names.first() != Some(&location.function) && location.function != "default" {
+            names.push(location.function.clone());
         }
         let mut is_new = |name: &String| exported.insert((server.clone(), name.clone()));
         names.retain(&mut is_new);
@@ -68,8 +68,8 @@ pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
         }
         files.insert(format!("{path}index.ts"), text);
     }
-    examples(placed, &mut files);
-    files.insert("README.md".to_owned(), readme(placed, folder));
+    examples(located, &mut files);
+    files.insert("README.md".to_owned(), readme(located, folder));
     files
 }
 
@@ -86,13 +86,13 @@ fn namespace(server: &str, taken: &mut BTreeMap<String, String>) -> String {
     name
 }
 
-fn examples(placed: &[Placed<'_>], files: &mut Files) {
-    let simple = simple(placed);
-    let Some((first, arguments)) = simple.first() else { return };
-    let (second, more) = simple.get(1).map_or((first, arguments), |it| (&it.0, &it.1));
-    let import = |it: &Placed<'_>, name: &str| {
-        let function = local_name(&it.place.function);
-        format!("import {{ {function} as {name} }} from \"../{}/index.js\";\n", it.place.server)
+fn examples(located: &[LocatedTool<'_>], files: &mut GeneratedFiles) {
+    let example_tools = example_tools(located);
+    let Some((first, arguments)) = example_tools.first() else { return };
+    let (second, more) = example_tools.get(1).map_or((first, arguments), |it| (&it.0, &it.1));
+    let import = |it: &LocatedTool<'_>, name: &str| {
+        let function = local_name(&it.location.function);
+        format!("import {{ {function} as {name} }} from \"../{}/index.js\";\n", it.location.server)
     };
     let (one, other) = (object(arguments), object(more));
     let bodies = [
@@ -145,15 +145,16 @@ fn object(arguments: &[(String, Value)]) -> String {
 }
 
 /// The README. Its code blocks compile as they are, beside the folder.
-fn readme(placed: &[Placed<'_>], folder: &str) -> String {
-    let simple = simple(placed);
+fn readme(located: &[LocatedTool<'_>], folder: &str) -> String {
+    let example_tools = example_tools(located);
     // Strings of a server must not end a code block.
     let in_block = |text: String| text.replace('`', "\\u0060");
-    let shown = simple.first().map(|(placed, arguments)| (*placed, in_block(object(arguments))));
+    let shown =
+        example_tools.first().map(|(located, arguments)| (*located, in_block(object(arguments))));
     let example = match &shown {
-        Some((placed, arguments)) => {
-            let Place { server, category, .. } = &placed.place;
-            let function = local_name(&placed.place.function);
+        Some((located, arguments)) => {
+            let FunctionLocation { server, category, .. } = &located.location;
+            let function = local_name(&located.location.function);
             format!(
                 "import {{ {function} }} from \"./{folder}/{server}/{category}/index.js\";\n\n\
                  async function main(): Promise<void> {{\n  \
@@ -163,8 +164,8 @@ fn readme(placed: &[Placed<'_>], folder: &str) -> String {
         None => format!("import * as tools from \"./{folder}/index.js\";\n\nconsole.log(tools);"),
     };
     let (tool, part, arguments) = match &shown {
-        Some((placed, arguments)) => {
-            let spec = &placed.tool.spec;
+        Some((located, arguments)) => {
+            let spec = &located.tool.spec;
             (spec.callable.as_str(), identifier(spec.tool.as_str()), arguments.as_str())
         }
         None => ("mcp__server__tool", "tool".to_owned(), ""),

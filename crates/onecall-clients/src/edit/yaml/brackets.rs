@@ -1,19 +1,19 @@
 //! Edits YAML lists and mappings in brackets (flow style).
 
-use super::unusual;
+use super::not_editable;
 use crate::edit::EditError;
 use crate::edit::splice::splice;
 
-pub(super) fn remove_flow(
+pub(super) fn remove_from_brackets(
     text: &str,
     open: usize,
     entry: usize,
     is_only: bool,
 ) -> Result<(String, String), EditError> {
-    let close = closing(text, open)? - 1;
+    let close = closing_bracket_end(text, open)? - 1;
     let end = entry_end(text, entry, close)?;
-    let taken = text.get(entry..end).unwrap_or_default().trim_end().to_owned();
-    let end_of_content = entry + taken.len();
+    let removed = text.get(entry..end).unwrap_or_default().trim_end().to_owned();
+    let end_of_content = entry + removed.len();
     let range = if is_only {
         open + 1..close
     } else {
@@ -28,11 +28,11 @@ pub(super) fn remove_flow(
             }
         }
     };
-    Ok((splice(text, vec![(range, String::new())]), taken))
+    Ok((splice(text, vec![(range, String::new())]), removed))
 }
 
 /// The position after the bracket that closes the one at `open`.
-pub(super) fn closing(text: &str, open: usize) -> Result<usize, EditError> {
+pub(super) fn closing_bracket_end(text: &str, open: usize) -> Result<usize, EditError> {
     let mut depth = 0_usize;
     for (at, character) in outside_quotes(text, open) {
         match character {
@@ -42,7 +42,7 @@ pub(super) fn closing(text: &str, open: usize) -> Result<usize, EditError> {
             _ => {}
         }
     }
-    Err(unusual("brackets that do not close"))
+    Err(not_editable("brackets that do not close"))
 }
 
 /// The end of an entry in brackets: its comma, or the closing bracket.
@@ -57,7 +57,7 @@ fn entry_end(text: &str, entry: usize, close: usize) -> Result<usize, EditError>
             _ => {}
         }
     }
-    Err(unusual("an entry that does not end"))
+    Err(not_editable("an entry that does not end"))
 }
 
 /// The characters after a position that are neither in quotes nor in a comment.
@@ -95,5 +95,5 @@ pub(super) fn colon_after(line: &str, column: usize) -> Result<usize, EditError>
     outside_quotes(line, offset)
         .find(|(_, character)| *character == ':')
         .map(|(at, _)| at)
-        .ok_or_else(|| unusual("a key without a colon on its line"))
+        .ok_or_else(|| not_editable("a key without a colon on its line"))
 }

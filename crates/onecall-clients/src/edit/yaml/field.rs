@@ -3,65 +3,65 @@
 use onecall_config::document::{Node, Scalar, ScalarKind, Value as Yaml};
 use serde_json::{Map, Value};
 
-use super::brackets::{closing, colon_after, remove_flow};
-use super::lines::{Lines, extent, starts};
-use super::writing::{Quotes, field_lines, flow_value, inline_field};
+use super::brackets::{closing_bracket_end, colon_after, remove_from_brackets};
+use super::lines::{Lines, entry_line_range, entry_starts};
+use super::writer::{Quoting, field_lines, flow_value, inline_field};
 use super::{is_flow, parse, scalar_text};
-use crate::edit::splice::{lead, line_end, splice};
-use crate::edit::{EditError, Step, unusual};
+use crate::edit::splice::{line_end, separator_before_block, splice};
+use crate::edit::{EditError, PathStep, not_editable};
 
 /// Sets the field `key` of the mapping at `path`; missing mappings on the path are created.
 pub(in crate::edit) fn set(
     text: &str,
-    path: &[Step<'_>],
+    path: &[PathStep<'_>],
     key: &str,
     value: &Value,
 ) -> Result<String, EditError> {
     let document = parse(text)?;
-    let writer = Writer { text, lines: Lines::of(text), is_json: is_json(text) };
-    let mut holder = &document;
+    let writer = FieldWriter { text, lines: Lines::of(text), is_json: is_json(text) };
+    let mut parent = &document;
     for (index, step) in path.iter().enumerate() {
-        match step.find(holder)? {
-            Some((_, next)) if is_mapping_or_list(next) => holder = next,
+        match step.find(parent)? {
+            Some((_, next)) if is_mapping_or_list(next) => parent = next,
             found => {
-                let Step::Key(missing) = step else { return Err(step.absent()) };
+                let PathStep::Key(missing) = step else { return Err(step.not_found_error()) };
                 let inner = nested(path.get(index + 1..).unwrap_or_default(), key, value)?;
-                return writer.put(holder, found, missing, &inner);
+                return writer.set_or_add(parent, found, missing, &inner);
             }
         }
     }
-    writer.put(holder, Step::Key(key).find(holder)?, key, value)
+    writer.set_or_add(parent, PathStep::Key(key).find(parent)?, key, value)
 }
 
 /// Removes the field `key` of the mapping at `path`.
 pub(in crate::edit) fn unset(
     text: &str,
-    path: &[Step<'_>],
+    path: &[PathStep<'_>],
     key: &str,
 ) -> Result<String, EditError> {
     let document = parse(text)?;
     let lines = Lines::of(text);
-    let mut holder = &document;
+    let mut parent = &document;
     for step in path {
-        holder = step.find(holder)?.ok_or_else(|| step.absent())?.1;
+        parent = step.find(parent)?.ok_or_else(|| step.not_found_error())?.1;
     }
-    let Some((name, value)) = Step::Key(key).find(holder)? else { return Ok(text.to_owned()) };
-    let Some(name) = name else { return Err(unusual("it is not a mapping")) };
-    if is_flow(&lines, holder) {
-        let (open, entry) = (lines.offset(holder.at), lines.offset(name.at));
-        let is_only = starts(&lines, holder).len() == 1;
-        return Ok(remove_flow(text, open, entry, is_only)?.0);
+    let Some((name, value)) = PathStep::Key(key).find(parent)? else { return Ok(text.to_owned()) };
+    let Some(name) = name else { return Err(not_editable("it is not a mapping")) };
+    if is_flow(&lines, parent) {
+        let (open, entry) = (lines.offset(parent.at), lines.offset(name.at));
+        let is_only = entry_starts(&lines, parent).len() == 1;
+        return Ok(remove_from_brackets(text, open, entry, is_only)?.0);
     }
     let line = lines.range(name.at.line - 1);
     let head = text.get(line.start..lines.offset(name.at)).unwrap_or_default();
     if !head.trim().is_empty() || value.at.line != name.at.line {
-        return Err(unusual(&format!("'{key}' is not on a line of its own")));
+        return Err(not_editable(&format!("'{key}' is not on a line of its own")));
     }
     Ok(splice(text, vec![(line, String::new())]))
 }
 
 /// A document into which fields are inserted.
-struct Writer<'t> {
+struct FieldWriter<'t> {
     text: &'t str,
     lines: Lines<'t>,
     is_json: bool,
@@ -70,19 +70,19 @@ struct Writer<'t> {
 /// A key with its value; an item of a list has no key.
 type Pair<'n> = (Option<&'n Node>, &'n Node);
 
-impl Writer<'_> {
-    /// Replaces the value that was found for `key`, or adds the field to `holder`.
-    fn put(
+impl FieldWriter<'_> {
+    /// Replaces the value that was found for `key`, or adds the field to `parent`.
+    fn set_or_add(
         &self,
-        holder: &Node,
+        parent: &Node,
         found: Option<Pair<'_>>,
         key: &str,
         value: &Value,
     ) -> Result<String, EditError> {
         match found {
-            Some((Some(name), old)) => self.replace(name, old, is_flow(&self.lines, holder), value),
-            Some((None, _)) => Err(unusual("it is not a mapping")),
-            None => self.add(holder, key, value),
+            Some((Some(name), old)) => self.replace(name, old, is_flow(&self.lines, parent), value),
+            Some((None, _)) => Err(not_editable("it is not a mapping")),
+            None => self.add(parent, key, value),
         }
     }
 
@@ -95,36 +95,36 @@ impl Writer<'_> {
     ) -> Result<String, EditError> {
         let written = flow_value(value, self.quotes());
         let Yaml::Scalar(scalar) = &old.value else {
-            return Err(unusual("its value is a list or a mapping"));
+            return Err(not_editable("its value is a list or a mapping"));
         };
         if scalar.text.is_empty() && scalar.kind == ScalarKind::Null {
             let line = self.lines.range(key.at.line - 1);
             let colon = colon_after(self.lines.text(key.at.line - 1), key.at.column - 1)?;
-            let place = line.start + colon + 1;
-            return Ok(splice(self.text, vec![(place..place, format!(" {written}"))]));
+            let position = line.start + colon + 1;
+            return Ok(splice(self.text, vec![(position..position, format!(" {written}"))]));
         }
         let start = self.lines.offset(old.at);
         let end = self.lines.range(old.at.line - 1).end;
         let rest = self.text.get(start..end).unwrap_or_default();
         let length = scalar_length(rest, is_between_brackets)
-            .ok_or_else(|| unusual("its value goes over several lines"))?;
+            .ok_or_else(|| not_editable("its value goes over several lines"))?;
         Ok(splice(self.text, vec![(start..start + length, written)]))
     }
 
-    fn add(&self, holder: &Node, key: &str, value: &Value) -> Result<String, EditError> {
+    fn add(&self, parent: &Node, key: &str, value: &Value) -> Result<String, EditError> {
         let (text, lines) = (self.text, &self.lines);
         let end = line_end(text);
-        let starts = match &holder.value {
-            Yaml::Mapping(_) => starts(lines, holder),
+        let starts = match &parent.value {
+            Yaml::Mapping(_) => entry_starts(lines, parent),
             Yaml::Scalar(Scalar { kind: ScalarKind::Null, .. }) => {
                 let lines = field_lines(key, value, "", end);
-                return Ok(format!("{text}{}{lines}", lead(text, end)));
+                return Ok(format!("{text}{}{lines}", separator_before_block(text, end)));
             }
-            _ => return Err(unusual("it is not a mapping")),
+            _ => return Err(not_editable("it is not a mapping")),
         };
-        if is_flow(lines, holder) {
-            let open = lines.offset(holder.at);
-            let close = closing(text, open)? - 1;
+        if is_flow(lines, parent) {
+            let open = lines.offset(parent.at);
+            let close = closing_bracket_end(text, open)? - 1;
             let field = inline_field(key, value, self.quotes());
             let Some(last) = starts.last() else {
                 return Ok(splice(text, vec![(open + 1..close, format!(" {field} "))]));
@@ -141,8 +141,8 @@ impl Writer<'_> {
                 vec![(body.len()..body.len(), format!("{comma}{gap}{field}"))],
             ));
         }
-        let Some(last) = starts.last() else { return Err(unusual("it is empty")) };
-        let after = lines.range(extent(lines, last).end - 1).end;
+        let Some(last) = starts.last() else { return Err(not_editable("it is empty")) };
+        let after = lines.range(entry_line_range(lines, last).end - 1).end;
         let field = field_lines(key, value, &" ".repeat(last.column), end);
         let field = match text.get(..after).is_some_and(|before| before.ends_with('\n')) {
             true => field,
@@ -152,39 +152,39 @@ impl Writer<'_> {
         Ok(splice(text, vec![(after..after, field)]))
     }
 
-    fn quotes(&self) -> Quotes {
-        if self.is_json { Quotes::All } else { Quotes::Needed }
+    fn quotes(&self) -> Quoting {
+        if self.is_json { Quoting::Always } else { Quoting::WhenNeeded }
     }
 }
 
-impl Step<'_> {
+impl PathStep<'_> {
     /// The value that this step leads to.
-    fn find<'n>(&self, holder: &'n Node) -> Result<Option<Pair<'n>>, EditError> {
-        match (&holder.value, self) {
+    fn find<'n>(&self, parent: &'n Node) -> Result<Option<Pair<'n>>, EditError> {
+        match (&parent.value, self) {
             (Yaml::Mapping(pairs), Self::Key(wanted)) => Ok(pairs
                 .iter()
                 .find(|(key, _)| scalar_text(key) == Some(wanted))
                 .map(|(key, value)| (Some(key), value))),
             (Yaml::List(items), Self::Named(wanted)) => {
-                let found = items.iter().find(|item| super::named(item) == Some(wanted));
+                let found = items.iter().find(|item| super::item_name(item) == Some(wanted));
                 Ok(found.map(|item| (None, item)))
             }
             (Yaml::Scalar(Scalar { kind: ScalarKind::Null, .. }), _) => Ok(None),
-            _ => Err(unusual("it is not a mapping")),
+            _ => Err(not_editable("it is not a mapping")),
         }
     }
 
-    fn absent(&self) -> EditError {
+    fn not_found_error(&self) -> EditError {
         let (Self::Key(name) | Self::Named(name)) = self;
-        EditError::Absent { name: (*name).to_owned() }
+        EditError::NotFound { name: (*name).to_owned() }
     }
 }
 
 /// Wraps a value in new mappings, one for each step.
-fn nested(path: &[Step<'_>], key: &str, value: &Value) -> Result<Value, EditError> {
+fn nested(path: &[PathStep<'_>], key: &str, value: &Value) -> Result<Value, EditError> {
     let keys = path.iter().map(|step| match step {
-        Step::Key(key) => Ok(*key),
-        Step::Named(_) => Err(step.absent()),
+        PathStep::Key(key) => Ok(*key),
+        PathStep::Named(_) => Err(step.not_found_error()),
     });
     let mut keys = keys.collect::<Result<Vec<_>, _>>()?;
     keys.push(key);

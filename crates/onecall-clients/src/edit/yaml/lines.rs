@@ -69,20 +69,20 @@ impl<'t> Lines<'t> {
 }
 
 /// The start of an entry: its dash or its key.
-pub(super) struct Start {
+pub(super) struct EntryStart {
     pub(super) line: usize,
     pub(super) column: usize,
     /// The position of its value or its key.
     pub(super) at: Position,
 }
 
-pub(super) fn starts(lines: &Lines<'_>, holder: &Node) -> Vec<Start> {
+pub(super) fn entry_starts(lines: &Lines<'_>, parent: &Node) -> Vec<EntryStart> {
     let start = |at: Position, dash: Option<(usize, usize)>| {
         // In brackets there are no dashes.
         let (line, column) = dash.unwrap_or((at.line - 1, at.column - 1));
-        Start { line, column, at }
+        EntryStart { line, column, at }
     };
-    match &holder.value {
+    match &parent.value {
         Yaml::Scalar(_) => Vec::new(),
         Yaml::Mapping(pairs) => pairs.iter().map(|(key, _)| start(key.at, None)).collect(),
         Yaml::List(items) => items.iter().map(|item| start(item.at, lines.dash(item.at))).collect(),
@@ -91,7 +91,7 @@ pub(super) fn starts(lines: &Lines<'_>, holder: &Node) -> Vec<Start> {
 
 /// The lines of an entry: the first one and those with more indentation, without blank lines and
 /// comments at the end.
-pub(super) fn extent(lines: &Lines<'_>, start: &Start) -> Range<usize> {
+pub(super) fn entry_line_range(lines: &Lines<'_>, start: &EntryStart) -> Range<usize> {
     let mut end = start.line + 1;
     for index in start.line + 1..lines.count() {
         let line = lines.text(index);
@@ -109,7 +109,7 @@ pub(super) fn extent(lines: &Lines<'_>, start: &Start) -> Range<usize> {
 }
 
 /// The first of the comment lines directly above an entry, at the same indentation.
-pub(super) fn comments_above(lines: &Lines<'_>, start: &Start, key_line: usize) -> usize {
+pub(super) fn comments_above(lines: &Lines<'_>, start: &EntryStart, key_line: usize) -> usize {
     let mut first = start.line;
     while let Some(above) = first.checked_sub(1).filter(|above| *above >= key_line) {
         let line = lines.text(above);

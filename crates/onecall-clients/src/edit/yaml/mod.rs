@@ -4,19 +4,19 @@
 mod brackets;
 pub(super) mod field;
 mod lines;
-mod writing;
+mod writer;
 
 use onecall_config::Problem;
 use onecall_config::document::{self, Node, Scalar, ScalarKind, Value as Yaml};
 use serde_json::{Map, Value, json as value_of};
 
-use super::splice::{lead, line_end, splice};
-use super::{Comments, Content, EditError, Trace, unusual};
-use crate::spot::{Shape, Spot};
+use super::splice::{line_end, separator_before_block, splice};
+use super::{CommentHandling, EditError, EntryContent, InsertionTrace, not_editable};
+use crate::section::{SectionShape, ServerSection};
 
-use brackets::{closing, colon_after, remove_flow};
-use lines::{Lines, comments_above, extent, starts};
-use writing::{Quotes, between_brackets, entry_block};
+use brackets::{closing_bracket_end, colon_after, remove_from_brackets};
+use lines::{Lines, comments_above, entry_line_range, entry_starts};
+use writer::{Quoting, entry_block, entry_in_brackets};
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
     let document = document::read_expanded(text, false).map_err(syntax_error)?;
@@ -26,32 +26,32 @@ pub(super) fn read(text: &str) -> Result<Value, EditError> {
 
 pub(super) fn insert(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    content: &Content,
-) -> Result<(String, Trace), EditError> {
+    content: &EntryContent,
+) -> Result<(String, InsertionTrace), EditError> {
     let end = line_end(text);
     let document = parse(text)?;
     let lines = Lines::of(text);
-    let Some((key, holder)) = find(&document, spot)? else {
-        let lead = lead(text, end);
-        let lines = entry_block(spot, name, content, "  ", end);
-        let edited = format!("{text}{lead}{}:{end}{lines}", only_key(spot));
-        return Ok((edited, Trace { known_keys: 0, empty: None, lead }));
+    let Some((key, parent)) = find(&document, section)? else {
+        let lead = separator_before_block(text, end);
+        let lines = entry_block(section, name, content, "  ", end);
+        let edited = format!("{text}{lead}{}:{end}{lines}", section_key(section));
+        return Ok((edited, InsertionTrace { known_keys: 0, empty: None, lead }));
     };
-    let starts = starts(&lines, holder);
-    let is_flow = is_flow(&lines, holder);
-    let mut trace = Trace { known_keys: 1, ..Trace::default() };
+    let starts = entry_starts(&lines, parent);
+    let is_flow = is_flow(&lines, parent);
+    let mut trace = InsertionTrace { known_keys: 1, ..InsertionTrace::default() };
     let is_json = text.trim_start().starts_with('{');
     let Some(last) = starts.last() else {
         if is_json && is_flow {
-            let open = lines.offset(holder.at);
-            let close = closing(text, open)?;
-            let written = between_brackets(spot, name, content, Quotes::All);
+            let open = lines.offset(parent.at);
+            let close = closing_bracket_end(text, open)?;
+            let written = entry_in_brackets(section, name, content, Quoting::Always);
             let brackets = text.get(open..close).unwrap_or_default().to_owned();
-            let filled = match spot.shape {
-                Shape::List => format!("[{written}]"),
-                Shape::Mapping => format!("{{{written}}}"),
+            let filled = match section.shape {
+                SectionShape::List => format!("[{written}]"),
+                SectionShape::Mapping => format!("{{{written}}}"),
             };
             trace.empty = Some(brackets);
             return Ok((splice(text, vec![(open..close, filled)]), trace));
@@ -59,14 +59,18 @@ pub(super) fn insert(
         // The value is empty or empty brackets: the entries are inserted below the key.
         let key_line = key.at.line - 1;
         let written = lines.text(key_line);
-        let bare = if is_flow || is_word(holder) {
-            let place = lines.offset(holder.at);
-            let close = if is_flow { closing(text, place)? } else { place + word_length(holder) };
-            if holder.at.line != key.at.line || lines.line_of(close) != key_line {
-                return Err(unusual("empty brackets that go over several lines"));
+        let bare = if is_flow || is_explicit_null(parent) {
+            let position = lines.offset(parent.at);
+            let close = if is_flow {
+                closing_bracket_end(text, position)?
+            } else {
+                position + explicit_null_length(parent)
+            };
+            if parent.at.line != key.at.line || lines.line_of(close) != key_line {
+                return Err(not_editable("empty brackets that go over several lines"));
             }
             let line = lines.range(key_line);
-            let head = text.get(line.start..place).unwrap_or_default().trim_end();
+            let head = text.get(line.start..position).unwrap_or_default().trim_end();
             format!("{head}{}", text.get(close..line.end).unwrap_or_default())
         } else {
             written.to_owned()
@@ -74,29 +78,29 @@ pub(super) fn insert(
         trace.empty = Some(written.to_owned());
         let bare = if bare.ends_with('\n') { bare } else { format!("{bare}{end}") };
         let indent = format!("{}  ", " ".repeat(key.at.column - 1));
-        let block = entry_block(spot, name, content, &indent, end);
+        let block = entry_block(section, name, content, &indent, end);
         let edited = splice(text, vec![(lines.range(key_line), format!("{bare}{block}"))]);
         return Ok((edited, trace));
     };
     if is_flow {
-        let close = closing(text, lines.offset(holder.at))? - 1;
+        let close = closing_bracket_end(text, lines.offset(parent.at))? - 1;
         let body = text.get(..close).unwrap_or_default().trim_end();
-        let quotes = if is_json { Quotes::All } else { Quotes::Needed };
-        let written = between_brackets(spot, name, content, quotes);
+        let quotes = if is_json { Quoting::Always } else { Quoting::WhenNeeded };
+        let written = entry_in_brackets(section, name, content, quotes);
         let comma = if body.ends_with(',') { "" } else { "," };
         let line = lines.text(last.at.line - 1);
         let indent = line.get(..last.at.column - 1).filter(|head| head.trim().is_empty());
         let gap = indent.map_or_else(|| " ".to_owned(), |indent| format!("{end}{indent}"));
-        let place = body.len()..body.len();
-        return Ok((splice(text, vec![(place, format!("{comma}{gap}{written}"))]), trace));
+        let position = body.len()..body.len();
+        return Ok((splice(text, vec![(position, format!("{comma}{gap}{written}"))]), trace));
     }
     let column = last.column;
     let indent = lines.text(last.line).get(..column).unwrap_or_default().to_owned();
     if !indent.trim().is_empty() {
-        return Err(unusual("an entry that begins in the middle of a line"));
+        return Err(not_editable("an entry that begins in the middle of a line"));
     }
-    let after = lines.range(extent(&lines, last).end - 1).end;
-    let mut block = entry_block(spot, name, content, &indent, end);
+    let after = lines.range(entry_line_range(&lines, last).end - 1).end;
+    let mut block = entry_block(section, name, content, &indent, end);
     if !text.get(..after).is_some_and(|before| before.ends_with('\n')) {
         // The last line has no line break, and that stays so.
         trace.lead = end.to_owned();
@@ -107,44 +111,49 @@ pub(super) fn insert(
 
 pub(super) fn remove(
     text: &str,
-    spot: &Spot,
+    section: &ServerSection,
     name: &str,
-    trace: &Trace,
-    comments: Comments,
+    trace: &InsertionTrace,
+    comments: CommentHandling,
 ) -> Result<(String, String), EditError> {
     let end = line_end(text);
     let document = parse(text)?;
     let lines = Lines::of(text);
-    let absent = || EditError::Absent { name: name.to_owned() };
-    let (key, holder) = find(&document, spot)?.ok_or_else(absent)?;
-    let index = names(holder).iter().position(|known| *known == Some(name)).ok_or_else(absent)?;
-    let starts = starts(&lines, holder);
+    let absent = || EditError::NotFound { name: name.to_owned() };
+    let (key, parent) = find(&document, section)?.ok_or_else(absent)?;
+    let index =
+        entry_names(parent).iter().position(|known| *known == Some(name)).ok_or_else(absent)?;
+    let starts = entry_starts(&lines, parent);
     let start = starts.get(index).ok_or_else(absent)?;
-    if is_flow(&lines, holder) {
-        let place = lines.offset(holder.at);
+    if is_flow(&lines, parent) {
+        let position = lines.offset(parent.at);
         let is_only = starts.len() == 1;
-        let (edited, taken) = remove_flow(text, place, lines.offset(start.at), is_only)?;
+        let (edited, removed) =
+            remove_from_brackets(text, position, lines.offset(start.at), is_only)?;
         // The text in the form it has outside of brackets.
-        let dash = if spot.shape == Shape::List { "- " } else { "" };
-        return Ok((edited, format!("  {dash}{taken}{end}")));
+        let dash = if section.shape == SectionShape::List { "- " } else { "" };
+        return Ok((edited, format!("  {dash}{removed}{end}")));
     }
-    let body = extent(&lines, start);
+    let body = entry_line_range(&lines, start);
     let above = match comments {
-        Comments::Take => comments_above(&lines, start, key.at.line),
-        Comments::Leave => start.line,
+        CommentHandling::Remove => comments_above(&lines, start, key.at.line),
+        CommentHandling::Keep => start.line,
     };
     let range = lines.range(above).start..lines.range(body.end - 1).end;
-    let taken = text.get(range.clone()).unwrap_or_default().to_owned();
+    let removed = text.get(range.clone()).unwrap_or_default().to_owned();
     if starts.len() > 1 {
         let before = text.get(..range.start).unwrap_or_default();
         // The line break that was inserted after a last line without one.
         let line_end =
-            if range.end == text.len() && !taken.ends_with('\n') && !trace.lead.is_empty() {
+            if range.end == text.len() && !removed.ends_with('\n') && !trace.lead.is_empty() {
                 before.len() - before.strip_suffix(&trace.lead).unwrap_or(before).len()
             } else {
                 0
             };
-        return Ok((splice(text, vec![(range.start - line_end..range.end, String::new())]), taken));
+        return Ok((
+            splice(text, vec![(range.start - line_end..range.end, String::new())]),
+            removed,
+        ));
     }
     let key_line = lines.range(key.at.line - 1);
     if trace.known_keys == 0 {
@@ -152,31 +161,31 @@ pub(super) fn remove(
         let before = text.get(..from).unwrap_or_default();
         from -= if before.ends_with(&trace.lead) { trace.lead.len() } else { 0 };
         let changes = vec![(from..key_line.end, String::new()), (range, String::new())];
-        return Ok((splice(text, changes), taken));
+        return Ok((splice(text, changes), removed));
     }
     let line = match &trace.empty {
         Some(line) => line.clone(),
         None => {
             let written = lines.text(key.at.line - 1);
-            let brackets = if spot.shape == Shape::List { "[]" } else { "{}" };
+            let brackets = if section.shape == SectionShape::List { "[]" } else { "{}" };
             let colon = colon_after(written, key.at.column - 1)?;
             let (head, tail) = written.split_at(colon + 1);
             format!("{head} {brackets}{tail}")
         }
     };
     let line = if range.end < text.len() && !line.ends_with('\n') { line + end } else { line };
-    Ok((splice(text, vec![(key_line, line), (range, String::new())]), taken))
+    Ok((splice(text, vec![(key_line, line), (range, String::new())]), removed))
 }
 
-fn names(holder: &Node) -> Vec<Option<&str>> {
-    match &holder.value {
+fn entry_names(parent: &Node) -> Vec<Option<&str>> {
+    match &parent.value {
         Yaml::Scalar(_) => Vec::new(),
         Yaml::Mapping(pairs) => pairs.iter().map(|(key, _)| scalar_text(key)).collect(),
-        Yaml::List(items) => items.iter().map(named).collect(),
+        Yaml::List(items) => items.iter().map(item_name).collect(),
     }
 }
 
-fn named(item: &Node) -> Option<&str> {
+fn item_name(item: &Node) -> Option<&str> {
     let Yaml::Mapping(pairs) = &item.value else { return None };
     let (_, name) = pairs.iter().find(|(key, _)| scalar_text(key) == Some("name"))?;
     scalar_text(name)
@@ -189,34 +198,37 @@ fn scalar_text(node: &Node) -> Option<&str> {
     }
 }
 
-fn find<'n>(document: &'n Node, spot: &Spot) -> Result<Option<(&'n Node, &'n Node)>, EditError> {
+fn find<'n>(
+    document: &'n Node,
+    section: &ServerSection,
+) -> Result<Option<(&'n Node, &'n Node)>, EditError> {
     match &document.value {
         Yaml::Mapping(pairs) => {
-            let wanted = only_key(spot);
+            let wanted = section_key(section);
             let found = pairs.iter().find(|(key, _)| scalar_text(key) == Some(wanted));
             Ok(found.map(|(key, value)| (key, value)))
         }
         Yaml::Scalar(Scalar { kind: ScalarKind::Null, .. }) => Ok(None),
-        _ => Err(unusual("the file is not a mapping")),
+        _ => Err(not_editable("the file is not a mapping")),
     }
 }
 
-fn only_key(spot: &Spot) -> &str {
-    spot.keys.first().map_or("", String::as_str)
+fn section_key(section: &ServerSection) -> &str {
+    section.keys.first().map_or("", String::as_str)
 }
 
-fn is_flow(lines: &Lines<'_>, holder: &Node) -> bool {
-    !matches!(holder.value, Yaml::Scalar(_))
-        && lines.character(holder.at).is_some_and(|c| matches!(c, '[' | '{'))
+fn is_flow(lines: &Lines<'_>, parent: &Node) -> bool {
+    !matches!(parent.value, Yaml::Scalar(_))
+        && lines.character(parent.at).is_some_and(|c| matches!(c, '[' | '{'))
 }
 
-fn is_word(holder: &Node) -> bool {
-    word_length(holder) > 0
+fn is_explicit_null(parent: &Node) -> bool {
+    explicit_null_length(parent) > 0
 }
 
 /// The length of an explicit null: `null` or `~`.
-fn word_length(holder: &Node) -> usize {
-    scalar_text(holder).map_or(0, str::len)
+fn explicit_null_length(parent: &Node) -> usize {
+    scalar_text(parent).map_or(0, str::len)
 }
 
 /// Parses the text with positions. The expanded value of an alias has another position, so aliases

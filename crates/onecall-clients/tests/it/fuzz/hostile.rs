@@ -2,46 +2,59 @@
 
 use std::path::Path;
 
-use onecall_clients::edit::{Comments, Content, Trace, entries, insert, read, remove};
-use onecall_clients::{Format, Shape, Spot, own_servers, secrets_in, with_servers};
+use onecall_clients::edit::{
+    CommentHandling, EntryContent, InsertionTrace, entries, insert, read, remove,
+};
+use onecall_clients::{
+    FileFormat, SectionShape, ServerSection, own_config_servers, secrets_in, with_servers,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
-fn spots() -> Vec<Spot> {
+fn spots() -> Vec<ServerSection> {
     vec![
-        Spot::new(Format::Json, &["mcpServers"], Shape::Mapping),
-        Spot::new(Format::Json, &["mcp", "servers"], Shape::Mapping),
-        Spot::new(Format::Toml, &["mcp_servers"], Shape::Mapping),
-        Spot::new(Format::Yaml, &["mcpServers"], Shape::List),
-        Spot::new(Format::Yaml, &["servers"], Shape::Mapping),
+        ServerSection::new(FileFormat::Json, &["mcpServers"], SectionShape::Mapping),
+        ServerSection::new(FileFormat::Json, &["mcp", "servers"], SectionShape::Mapping),
+        ServerSection::new(FileFormat::Toml, &["mcp_servers"], SectionShape::Mapping),
+        ServerSection::new(FileFormat::Yaml, &["mcpServers"], SectionShape::List),
+        ServerSection::new(FileFormat::Yaml, &["servers"], SectionShape::Mapping),
     ]
 }
 
 fn exercise(text: &str) {
-    for spot in spots() {
+    for section in spots() {
         let entry = json!({ "command": "x", "args": ["a b"] });
-        let content = Content::Entry(entry.as_object().unwrap().clone(), Vec::new());
-        if let Ok((with, trace)) = insert(text, &spot, "onecall", &content) {
-            let document = read(&with, spot.format).unwrap();
-            let found = entries(&document, &spot).into_iter().find(|(name, _)| *name == "onecall");
+        let content = EntryContent::Entry(entry.as_object().unwrap().clone(), Vec::new());
+        if let Ok((with, trace)) = insert(text, &section, "onecall", &content) {
+            let document = read(&with, section.format).unwrap();
+            let found =
+                entries(&document, &section).into_iter().find(|(name, _)| *name == "onecall");
             assert_eq!(found.unwrap().1["args"], entry["args"]);
-            if let Ok((without, _)) = remove(&with, &spot, "onecall", &trace, Comments::Leave) {
+            if let Ok((without, _)) =
+                remove(&with, &section, "onecall", &trace, CommentHandling::Keep)
+            {
                 // What cannot be compared, like a number that is none, is left out.
                 let entries = |text: &str| {
-                    let document = read(text, spot.format).unwrap();
-                    entries(&document, &spot).len()
+                    let document = read(text, section.format).unwrap();
+                    entries(&document, &section).len()
                 };
                 assert_eq!(entries(&without), entries(text), "{text}");
             }
         }
-        if let Ok(document) = read(text, spot.format) {
-            for (name, _) in entries(&document, &spot) {
-                _ = remove(text, &spot, name, &Trace::none(&spot), Comments::Take);
+        if let Ok(document) = read(text, section.format) {
+            for (name, _) in entries(&document, &section) {
+                _ = remove(
+                    text,
+                    &section,
+                    name,
+                    &InsertionTrace::none(&section),
+                    CommentHandling::Remove,
+                );
             }
         }
-        _ = secrets_in(text, spot.format);
+        _ = secrets_in(text, section.format);
     }
-    _ = own_servers(text);
+    _ = own_config_servers(text);
     _ = with_servers(text, &[]);
 }
 

@@ -1,4 +1,4 @@
-//! Files of clients that nobody has thought of: what is put in and taken out leaves every
+//! Random files of clients: an entry that is added and removed again leaves every
 //! byte as it was, and whatever a file holds, nothing panics.
 
 mod hostile;

@@ -1,7 +1,9 @@
 //! An entry that is put into a file and taken out again leaves every byte as it was.
 
-use onecall_clients::edit::{Comments, Content, Trace, entries, insert, read, remove};
-use onecall_clients::{Format, Shape, Spot};
+use onecall_clients::edit::{
+    CommentHandling, EntryContent, InsertionTrace, entries, insert, read, remove,
+};
+use onecall_clients::{FileFormat, SectionShape, ServerSection};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -15,56 +17,58 @@ fn entry() -> Map<String, Value> {
 }
 
 /// Puts the entry in and takes it out again.
-fn there_and_back(text: &str, spot: &Spot) -> String {
-    let content = Content::Entry(entry(), Vec::new());
-    let (with, trace) = insert(text, spot, "onecall", &content)
+fn there_and_back(text: &str, section: &ServerSection) -> String {
+    let content = EntryContent::Entry(entry(), Vec::new());
+    let (with, trace) = insert(text, section, "onecall", &content)
         .unwrap_or_else(|error| panic!("{error}\n---\n{text}\n---"));
-    let document = read(&with, spot.format).unwrap();
-    assert!(entries(&document, spot).iter().any(|(name, _)| *name == "onecall"));
-    let (without, _) = remove(&with, spot, "onecall", &trace, Comments::Leave)
+    let document = read(&with, section.format).unwrap();
+    assert!(entries(&document, section).iter().any(|(name, _)| *name == "onecall"));
+    let (without, _) = remove(&with, section, "onecall", &trace, CommentHandling::Keep)
         .unwrap_or_else(|error| panic!("{error}\n---\n{with}\n---"));
     without
 }
 
-/// Takes each server out and puts it back: the meaning is the same again.
-fn out_and_in(text: &str, spot: &Spot) {
-    let before = read(text, spot.format).unwrap();
-    for (name, _) in entries(&before, spot) {
-        let none = Trace::none(spot);
-        let (without, taken) = remove(text, spot, name, &none, Comments::Take)
+/// Removes each server and adds it again, which must not change the meaning of the file.
+fn out_and_in(text: &str, section: &ServerSection) {
+    let before = read(text, section.format).unwrap();
+    for (name, _) in entries(&before, section) {
+        let none = InsertionTrace::none(section);
+        let (without, taken) = remove(text, section, name, &none, CommentHandling::Remove)
             .unwrap_or_else(|error| panic!("{error}\n---\n{text}\n---"));
-        let left = read(&without, spot.format).unwrap();
-        assert_eq!(entries(&left, spot).len(), entries(&before, spot).len() - 1, "{without}");
-        let (again, _) = insert(&without, spot, name, &Content::Verbatim(taken))
+        let left = read(&without, section.format).unwrap();
+        assert_eq!(entries(&left, section).len(), entries(&before, section).len() - 1, "{without}");
+        let (again, _) = insert(&without, section, name, &EntryContent::Verbatim(taken))
             .unwrap_or_else(|error| panic!("{error}\n---\n{without}\n---"));
         let sorted = |value: &Value| {
-            let mut list: Vec<_> =
-                entries(value, spot).into_iter().map(|(a, b)| (a.to_owned(), b.clone())).collect();
+            let mut list: Vec<_> = entries(value, section)
+                .into_iter()
+                .map(|(a, b)| (a.to_owned(), b.clone()))
+                .collect();
             list.sort_by(|one, other| one.0.cmp(&other.0));
             list
         };
-        assert_eq!(sorted(&read(&again, spot.format).unwrap()), sorted(&before), "{again}");
+        assert_eq!(sorted(&read(&again, section.format).unwrap()), sorted(&before), "{again}");
     }
 }
 
-fn json_spot() -> Spot {
-    Spot::new(Format::Json, &["mcpServers"], Shape::Mapping)
+fn json_spot() -> ServerSection {
+    ServerSection::new(FileFormat::Json, &["mcpServers"], SectionShape::Mapping)
 }
 
-fn nested_spot() -> Spot {
-    Spot::new(Format::Json, &["mcp", "servers"], Shape::Mapping)
+fn nested_spot() -> ServerSection {
+    ServerSection::new(FileFormat::Json, &["mcp", "servers"], SectionShape::Mapping)
 }
 
-fn toml_spot() -> Spot {
-    Spot::new(Format::Toml, &["mcp_servers"], Shape::Mapping)
+fn toml_spot() -> ServerSection {
+    ServerSection::new(FileFormat::Toml, &["mcp_servers"], SectionShape::Mapping)
 }
 
-fn yaml_list() -> Spot {
-    Spot::new(Format::Yaml, &["mcpServers"], Shape::List)
+fn yaml_list() -> ServerSection {
+    ServerSection::new(FileFormat::Yaml, &["mcpServers"], SectionShape::List)
 }
 
-fn yaml_mapping() -> Spot {
-    Spot::new(Format::Yaml, &["mcpServers"], Shape::Mapping)
+fn yaml_mapping() -> ServerSection {
+    ServerSection::new(FileFormat::Yaml, &["mcpServers"], SectionShape::Mapping)
 }
 
 /// How a file may be laid out.
@@ -289,9 +293,9 @@ proptest! {
             body.truncate(body.trim_end().len());
         }
         let text = format!("{}{body}", layout.mark);
-        let spot = if is_list { yaml_list() } else { yaml_mapping() };
-        prop_assert_eq!(there_and_back(&text, &spot), text.clone());
-        out_and_in(&text, &spot);
+        let section = if is_list { yaml_list() } else { yaml_mapping() };
+        prop_assert_eq!(there_and_back(&text, &section), text.clone());
+        out_and_in(&text, &section);
     }
 
     #[test]
@@ -311,22 +315,22 @@ proptest! {
         let items = items.join(&format!(",{gap}"));
         let brackets = if is_list { ('[', ']') } else { ('{', '}') };
         let text = format!("mcpServers: {}{gap}{items}{gap}{} # end\nx: 1\n", brackets.0, brackets.1);
-        let spot = if is_list { yaml_list() } else { yaml_mapping() };
-        prop_assert_eq!(there_and_back(&text, &spot), text.clone());
-        out_and_in(&text, &spot);
+        let section = if is_list { yaml_list() } else { yaml_mapping() };
+        prop_assert_eq!(there_and_back(&text, &section), text.clone());
+        out_and_in(&text, &section);
     }
 }
 
 #[test]
 fn an_empty_file() {
     for text in ["// nothing yet\n", "/* nothing */", "\u{feff}// a\r\n// b"] {
-        for spot in [json_spot(), nested_spot()] {
-            assert_eq!(there_and_back(text, &spot), text, "{spot:?}");
+        for section in [json_spot(), nested_spot()] {
+            assert_eq!(there_and_back(text, &section), text, "{section:?}");
         }
     }
     for text in ["", "\n", "\u{feff}", " \r\n"] {
-        for spot in [json_spot(), nested_spot(), toml_spot(), yaml_list(), yaml_mapping()] {
-            assert_eq!(there_and_back(text, &spot), text, "{spot:?}");
+        for section in [json_spot(), nested_spot(), toml_spot(), yaml_list(), yaml_mapping()] {
+            assert_eq!(there_and_back(text, &section), text, "{section:?}");
         }
     }
 }

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use onecall_clients::edit::{Comments, Content, Trace, entries, insert, read, remove};
+use onecall_clients::edit::{
+    CommentHandling, EntryContent, InsertionTrace, entries, insert, read, remove,
+};
 use onecall_clients::{
-    Client, Format, Host, Os, Place, Record, Request, Scope, Server, install, uninstall,
+    Client, ClientFileLocation, FileFormat, InstallRecord, InstallRequest, Os, Scope, Server,
+    UserEnvironment, install, uninstall,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -44,8 +47,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// A client's file, what onecall remembers of it, and what others have written.
 struct File {
     text: String,
-    place: Place,
-    record: Option<Record>,
+    location: ClientFileLocation,
+    record: Option<InstallRecord>,
     /// What the file held before the first installation, as its backup.
     original: Option<String>,
     servers: Map<String, Value>,
@@ -60,18 +63,21 @@ fn bridged(number: usize) -> bool {
 
 impl File {
     fn new(client: Client, text: &str) -> Self {
-        let host = Host {
+        let user = UserEnvironment {
             os: Os::Linux,
             environment: &|_| None,
             home: "/home/ada".to_owned(),
             project: "/home/ada/shop".to_owned(),
         };
-        let place =
-            host.places(client).into_iter().find(|place| place.scope == Scope::User).unwrap();
-        let place = Place { path: PathBuf::from("/file"), ..place };
+        let location = user
+            .locations(client)
+            .into_iter()
+            .find(|location| location.scope == Scope::User)
+            .unwrap();
+        let location = ClientFileLocation { path: PathBuf::from("/file"), ..location };
         Self {
             text: text.to_owned(),
-            place,
+            location,
             record: None,
             original: None,
             servers: Map::new(),
@@ -96,7 +102,7 @@ impl File {
         let servers: Vec<Server> =
             (0..self.count).filter(|number| bridged(*number) && replace).map(server).collect();
         let command = format!("/opt/{version}/onecall");
-        let request = Request {
+        let request = InstallRequest {
             command: &command,
             args: &["serve".to_owned()],
             variables: &[],
@@ -104,11 +110,11 @@ impl File {
             bridged: &servers,
             project: "/home/ada/shop",
         };
-        let places = [self.place.clone()];
+        let places = [self.location.clone()];
         let before = self.record.as_ref();
         let change = install(&self.text, &places, true, &request, before).unwrap();
         let Some(change) = change else { return };
-        let untouched = before.is_none_or(|before| before.is_of(&self.text));
+        let untouched = before.is_none_or(|before| before.matches_text(&self.text));
         if before.is_none() {
             self.original = Some(self.text.clone());
         } else if !untouched {
@@ -119,8 +125,8 @@ impl File {
 
     fn uninstall(&mut self) {
         let record = self.record.take();
-        let untouched = record.as_ref().is_some_and(|record| record.is_of(&self.text));
-        let places = [self.place.clone()];
+        let untouched = record.as_ref().is_some_and(|record| record.matches_text(&self.text));
+        let places = [self.location.clone()];
         match self.original.take().filter(|_| untouched) {
             Some(original) => self.text = original,
             None => {
@@ -134,8 +140,8 @@ impl File {
 
     /// Everything of others is there, nothing of ours, and nothing else.
     fn check(&self) {
-        let document = read(&self.text, self.place.spot.format).unwrap();
-        let mut found: Vec<_> = entries(&document, &self.place.spot)
+        let document = read(&self.text, self.location.section.format).unwrap();
+        let mut found: Vec<_> = entries(&document, &self.location.section)
             .into_iter()
             .map(|(name, entry)| (name.to_owned(), entry.get("command").cloned()))
             .collect();
@@ -156,16 +162,16 @@ impl File {
         let number = self.count;
         self.count += 1;
         let server = server(number);
-        let content = Content::Entry(server.entry(), Vec::new());
-        self.text = insert(&self.text, &self.place.spot, &server.name, &content).unwrap().0;
+        let content = EntryContent::Entry(server.entry(), Vec::new());
+        self.text = insert(&self.text, &self.location.section, &server.name, &content).unwrap().0;
         self.servers.insert(server.name.clone(), Value::Object(server.entry()));
     }
 
     /// Removes one that is in the file now: one that was moved is not there to be removed.
     fn remove_server(&mut self, index: &prop::sample::Index) {
-        let spot = self.place.spot.clone();
-        let document = read(&self.text, spot.format).unwrap();
-        let names: Vec<String> = entries(&document, &spot)
+        let section = self.location.section.clone();
+        let document = read(&self.text, section.format).unwrap();
+        let names: Vec<String> = entries(&document, &section)
             .into_iter()
             .map(|(name, _)| name.to_owned())
             .filter(|name| name != "onecall")
@@ -174,13 +180,13 @@ impl File {
             return;
         }
         let name = index.get(&names);
-        let trace = Trace::none(&spot);
-        self.text = remove(&self.text, &spot, name, &trace, Comments::Leave).unwrap().0;
+        let trace = InsertionTrace::none(&section);
+        self.text = remove(&self.text, &section, name, &trace, CommentHandling::Keep).unwrap().0;
         self.servers.remove(name);
     }
 
     fn add_comment(&mut self, index: &prop::sample::Index) {
-        let sign = if self.place.spot.format == Format::Json { "//" } else { "#" };
+        let sign = if self.location.section.format == FileFormat::Json { "//" } else { "#" };
         let comment = format!("{sign} note {} of others.", self.comments.len());
         let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
         // A comment inside of an entry belongs to the entry.
@@ -201,35 +207,37 @@ impl File {
     fn is_between(&self, lines: &[&str], at: usize) -> bool {
         let next = lines.get(at).copied().unwrap_or_default();
         let indent = next.len() - next.trim_start_matches(' ').len();
-        match self.place.spot.format {
-            Format::Json => {
+        match self.location.section.format {
+            FileFormat::Json => {
                 let is_end = next.trim_start().starts_with('}');
                 !next.trim().is_empty() && indent <= if is_end { 2 } else { 4 }
             }
-            Format::Toml => next.trim_start().starts_with('[') || next.is_empty(),
-            Format::Yaml => next.trim_start().starts_with("- ") || next.is_empty(),
+            FileFormat::Toml => next.trim_start().starts_with('[') || next.is_empty(),
+            FileFormat::Yaml => next.trim_start().starts_with("- ") || next.is_empty(),
         }
     }
 
     fn add_variable(&mut self) {
-        let spot = self.place.spot.clone();
-        let document = read(&self.text, spot.format).unwrap();
-        let ours = entries(&document, &spot).into_iter().find(|(name, _)| *name == "onecall");
+        let section = self.location.section.clone();
+        let document = read(&self.text, section.format).unwrap();
+        let ours = entries(&document, &section).into_iter().find(|(name, _)| *name == "onecall");
         let Some((_, Value::Object(entry))) = ours else { return };
         let mut entry = entry.clone();
         entry.shift_remove("name");
         let name = format!("VARIABLE_{}", self.variables.len());
         self.variables.insert(name, json!("its value"));
         entry.insert("env".to_owned(), Value::Object(self.variables.clone()));
-        let trace = Trace::none(&spot);
-        let (text, _) = remove(&self.text, &spot, "onecall", &trace, Comments::Leave).unwrap();
-        self.text = insert(&text, &spot, "onecall", &Content::Entry(entry, Vec::new())).unwrap().0;
+        let trace = InsertionTrace::none(&section);
+        let (text, _) =
+            remove(&self.text, &section, "onecall", &trace, CommentHandling::Keep).unwrap();
+        self.text =
+            insert(&text, &section, "onecall", &EntryContent::Entry(entry, Vec::new())).unwrap().0;
     }
 
     /// What others added to our entry is still in it.
     fn check_entry(&self) {
-        let document = read(&self.text, self.place.spot.format).unwrap();
-        let ours = entries(&document, &self.place.spot);
+        let document = read(&self.text, self.location.section.format).unwrap();
+        let ours = entries(&document, &self.location.section);
         let ours = ours.into_iter().find(|(name, _)| *name == "onecall");
         if let Some((_, entry)) = ours {
             let found = entry.get("env").cloned().unwrap_or_else(|| json!({}));
@@ -240,7 +248,7 @@ impl File {
 
 fn server(number: usize) -> Server {
     let file = format!("servers:\n  - name: server{number}\n    command: program-{number}\n");
-    onecall_clients::own_servers(&file).unwrap().remove(0)
+    onecall_clients::own_config_servers(&file).unwrap().remove(0)
 }
 
 const STARTS: [(Client, &str); 6] = [

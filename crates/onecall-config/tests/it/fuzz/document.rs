@@ -1,4 +1,4 @@
-//! Documents made to hurt: nested, repeated, referring to themselves, endless, or words
+//! Hostile documents: nested, repeated, referring to themselves, endless, or words
 //! of both formats in an order that makes no sense.
 
 use proptest::collection::vec;
@@ -46,12 +46,12 @@ const LEVELS: &[(&str, &str)] = &[
 
 pub(crate) fn hostile_document() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => soup(),
+        4 => random_words(),
         2 => nested(),
-        1 => stairs(),
+        1 => stepped_blocks(),
         1 => repeated(),
         1 => huge_scalar(),
-        1 => laughs(),
+        1 => alias_bomb(),
     ]
 }
 
@@ -67,13 +67,13 @@ fn word() -> impl Strategy<Value = String> {
     ]
 }
 
-fn soup() -> impl Strategy<Value = String> {
+fn random_words() -> impl Strategy<Value = String> {
     vec(word(), 0..60).prop_map(|words| words.concat())
 }
 
 fn nested() -> impl Strategy<Value = String> {
     let count = prop_oneof![0..80_usize, 0..5_000_usize];
-    (select(LEVELS), count, select(KEYS), soup(), any::<bool>()).prop_map(
+    (select(LEVELS), count, select(KEYS), random_words(), any::<bool>()).prop_map(
         |((open, close), count, key, inside, closed)| {
             let close = if closed { close.repeat(count) } else { String::new() };
             format!("{key}: {}{inside}{close}", open.repeat(count))
@@ -82,7 +82,7 @@ fn nested() -> impl Strategy<Value = String> {
 }
 
 /// Blocks that open one another, line by line.
-fn stairs() -> impl Strategy<Value = String> {
+fn stepped_blocks() -> impl Strategy<Value = String> {
     (select(&["a:", "-", "? a", "- a:"][..]), 0..260_usize, 0..3_usize).prop_map(
         |(opening, count, step)| {
             let line = |level| format!("{}{opening}\n", " ".repeat(level * step));
@@ -91,7 +91,7 @@ fn stairs() -> impl Strategy<Value = String> {
     )
 }
 
-/// The same line again and again: duplicate keys, or very many problems.
+/// One line repeated many times: duplicate keys, or very many problems.
 fn repeated() -> impl Strategy<Value = String> {
     (word(), vec(word(), 1..5), 1..2_000_usize, any::<bool>()).prop_map(
         |(before, words, count, numbered)| {
@@ -116,7 +116,7 @@ fn huge_scalar() -> impl Strategy<Value = String> {
 }
 
 /// Anchors that multiply each other.
-fn laughs() -> impl Strategy<Value = String> {
+fn alias_bomb() -> impl Strategy<Value = String> {
     (1..40_usize, 1..5_usize).prop_map(|(levels, width)| {
         let level = |level: usize| {
             let below = format!("*a{}", level.saturating_sub(1));

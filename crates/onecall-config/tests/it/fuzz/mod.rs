@@ -12,7 +12,7 @@ mod writing;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use onecall_config::{Config, ConfigErrors, Environment, Found, Origin};
+use onecall_config::{Config, ConfigErrors, ConfigOrigin, Environment, FoundConfigFile};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -26,7 +26,7 @@ use writing::style;
 
 /// Far more than any file needs, so that a busy machine does not matter; a file whose
 /// cost grows with the square of its size takes longer.
-const SOON: Duration = Duration::from_secs(10);
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 const FILES: [&str; 2] = ["/etc/onecall/c.yaml", "/etc/onecall/c.json"];
 
@@ -39,7 +39,7 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     for file in FILES {
         let start = Instant::now();
         let result = Config::parse_bytes(bytes, Path::new(file), &environment);
-        prop_assert!(start.elapsed() < SOON, "it took {:?}", start.elapsed());
+        prop_assert!(start.elapsed() < TIME_LIMIT, "it took {:?}", start.elapsed());
         if let Err(errors) = result {
             check_errors(&errors, file, bytes)?;
         }
@@ -50,11 +50,11 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
 
 /// Reads `bytes` as a file that was found in the way of ptc-mcp.
 fn check_as_ptc_mcp(file: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
-    let (path, origin) = (PathBuf::from(file), Origin::Named("PTC_MCP_CONFIG"));
-    let found = Found { path, bytes: bytes.to_vec(), origin };
+    let (path, origin) = (PathBuf::from(file), ConfigOrigin::Named("PTC_MCP_CONFIG"));
+    let found = FoundConfigFile { path, bytes: bytes.to_vec(), origin };
     let start = Instant::now();
     let result = found.parse(&Environment::new(&environment));
-    prop_assert!(start.elapsed() < SOON, "it took {:?}", start.elapsed());
+    prop_assert!(start.elapsed() < TIME_LIMIT, "it took {:?}", start.elapsed());
     match result {
         Ok(parsed) => {
             let shown = parsed.warnings.join("\n");
@@ -104,9 +104,9 @@ proptest! {
         let text = configuration.written(style);
         match Config::parse_bytes(text.as_bytes(), Path::new(FILES[0]), &environment) {
             Ok(config) => prop_assert!(
-                config == configuration.meant,
+                config == configuration.expected,
                 "{text}\nmeans\n{config:#?}\nand not\n{:#?}",
-                configuration.meant
+                configuration.expected
             ),
             Err(errors) => prop_assert!(false, "{text}\n{errors}"),
         }
@@ -134,7 +134,7 @@ proptest! {
         style in style(),
     ) {
         for (at, mistake) in mistakes {
-            configuration.spoil(at, mistake);
+            configuration.insert_mistake(at, mistake);
         }
         check(configuration.written(style).as_bytes())?;
     }

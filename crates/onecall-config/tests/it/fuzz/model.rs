@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OAuth, OptionalTool,
-    OutputTypes, ProxyPolicy, Records, RemoteTransport, Sandbox, SandboxProperty, Secret,
-    ServerConfig, ServerLimits, StdioTransport, StoreConfig, Transport,
+    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalToolKind, OAuthConfig,
+    OptionalTool, OutputTypeSource, ProxyPolicy, RecordLevel, RemoteTransport, SandboxMode,
+    SandboxProperty, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, Transport,
 };
 use onecall_core::{
-    CacheScope, CacheSettings, EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations,
+    CacheScope, CacheSettings, EngineChoice, RunLimits, ServerName, SessionLimits, ToolAnnotations,
     ToolName, ToolPattern, ToolPolicy, TotalLimits, Workspace, WorkspaceAccess,
 };
 use proptest::collection::{btree_map, vec};
@@ -28,7 +28,7 @@ const FOLDER: &str = "/etc/onecall";
 #[derive(Clone, Debug)]
 pub(crate) struct Configuration {
     tree: Tree,
-    pub(crate) meant: Config,
+    pub(crate) expected: Config,
 }
 
 impl Configuration {
@@ -36,15 +36,15 @@ impl Configuration {
         style.write(&self.tree)
     }
 
-    pub(crate) fn spoil(&mut self, at: Index, mistake: Mistake) {
-        self.tree.spoil(at, mistake);
+    pub(crate) fn insert_mistake(&mut self, at: Index, mistake: Mistake) {
+        self.tree.insert_mistake(at, mistake);
     }
 }
 
 /// Keys as they are written.
 type Entries = Vec<(String, Tree)>;
 
-/// A part of the configuration: its keys, and how it changes what is meant.
+/// A part of the configuration: its keys, and how it changes the expected configuration.
 type Part<T> = (Entries, T);
 
 fn entry(key: &str, tree: Tree) -> (String, Tree) {
@@ -76,8 +76,8 @@ fn shuffled(entries: Entries) -> impl Strategy<Value = Entries> {
 
 pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let names = |names: Vec<&'static str>| select(names);
-    let sandbox = names(Sandbox::NAMES.map(|(name, _)| name).to_vec())
-        .prop_map(|name| (text(name), named(&Sandbox::NAMES, name)));
+    let sandbox = names(SandboxMode::NAMES.map(|(name, _)| name).to_vec())
+        .prop_map(|name| (text(name), named(&SandboxMode::NAMES, name)));
     let without = vec(select(SandboxProperty::NAMES.to_vec()), 0..3).prop_map(|chosen| {
         let written = chosen.iter().map(|(name, _)| text(name)).collect();
         (Tree::List(written), chosen.into_iter().map(|(_, property)| property).collect())
@@ -94,7 +94,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("workspace", workspace()),
         optional("proxy", proxy()),
         optional("sessions", sessions()),
-        (optional("expose", expose()), memory()),
+        (optional("optional_tools", expose()), storage_and_reports()),
         optional("local_tools", local_tools()),
     );
     let parts = parts.prop_map(|parts| {
@@ -119,7 +119,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             memory.0,
             local_tools.0,
         ];
-        let meant = Config {
+        let expected = Config {
             servers: servers.1,
             tools: tools.1.unwrap_or_default(),
             execution: execution.1.clone().unwrap_or_default().0,
@@ -132,16 +132,16 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             workspace: workspace.1,
             proxy: proxy.1.unwrap_or_default(),
             sessions: sessions.1.unwrap_or_default(),
-            expose: expose.1.unwrap_or_default(),
+            optional_tools: expose.1.unwrap_or_default(),
             local_tools: local_tools.1.unwrap_or_default(),
             ..memory.1
         };
-        (entries.concat(), meant)
+        (entries.concat(), expected)
     });
-    parts.prop_flat_map(|(entries, meant)| {
+    parts.prop_flat_map(|(entries, expected)| {
         shuffled(entries).prop_map(move |entries| Configuration {
             tree: Tree::Mapping(entries),
-            meant: meant.clone(),
+            expected: expected.clone(),
         })
     })
 }
@@ -165,7 +165,7 @@ fn expose() -> impl Strategy<Value = (Tree, Vec<OptionalTool>)> {
 }
 
 /// What is remembered, reused and reported, and which tools are shown.
-fn memory() -> impl Strategy<Value = Part<Config>> {
+fn storage_and_reports() -> impl Strategy<Value = Part<Config>> {
     let cache = (select(CacheScope::NAMES.to_vec()), seconds(), 1_u64..=65_536).prop_map(
         |((name, scope), (written, ttl), mebibytes)| {
             let entries = vec![
@@ -179,11 +179,11 @@ fn memory() -> impl Strategy<Value = Part<Config>> {
     );
     let store = (1_u64..=36_500, 1_u64..=1_048_576).prop_map(|(days, mebibytes)| {
         let entries = vec![entry("keep_days", word(days)), entry("max_mb", word(mebibytes))];
-        let keep = Duration::from_secs(days * 86_400);
+        let max_age = Duration::from_secs(days * 86_400);
         let max_bytes = mebibytes * 1024 * 1024;
-        (Tree::Mapping(entries), StoreConfig { path: None, keep, max_bytes })
+        (Tree::Mapping(entries), StoreConfig { max_age, max_bytes, ..StoreConfig::default() })
     });
-    let records = select(Records::NAMES.to_vec()).prop_map(|(name, value)| (text(name), value));
+    let records = select(RecordLevel::NAMES.to_vec()).prop_map(|(name, value)| (text(name), value));
     let flag = || any::<bool>().prop_map(|value| (word(value), value));
     let parts = (
         optional("cache", cache),
@@ -194,18 +194,18 @@ fn memory() -> impl Strategy<Value = Part<Config>> {
     );
     parts.prop_map(|(cache, store, records, report_savings, learned)| {
         let entries = [cache.0, store.0, records.0, report_savings.0, learned.0].concat();
-        let meant = Config {
+        let expected = Config {
             cache: cache.1,
             store: store.1.unwrap_or_default(),
             records: records.1.unwrap_or_default(),
             report_savings: report_savings.1.unwrap_or_default(),
             output_types: match learned.1 {
-                Some(false) => OutputTypes::Declared,
-                Some(true) | None => OutputTypes::Learned,
+                Some(false) => OutputTypeSource::Declared,
+                Some(true) | None => OutputTypeSource::Learned,
             },
             ..Config::default()
         };
-        (entries, meant)
+        (entries, expected)
     })
 }
 
@@ -218,7 +218,7 @@ fn local_tools() -> impl Strategy<Value = (Tree, Vec<LocalTool>)> {
     ];
     let files = (select(actions.to_vec()), folder()).prop_map(|((name, action), (tree, root))| {
         let entries = vec![entry("builtin", text(name)), entry("root", tree)];
-        (entries, LocalWork::Files(FilesTool { action, root }))
+        (entries, LocalToolKind::Files(FilesTool { action, root }))
     });
     let command = (seconds(), secrets("[A-Z_]{1,8}", any_text())).prop_map(
         |((seconds, timeout), (env_tree, env))| {
@@ -231,24 +231,24 @@ fn local_tools() -> impl Strategy<Value = (Tree, Vec<LocalTool>)> {
             ];
             let plain = "local_tools: [{name: a, command: [x, 5], stdin: json, output: json}]";
             let config = Config::parse(plain, Path::new("c.yaml"), &|_| None).unwrap();
-            let plain = config.local_tools.into_iter().map(|tool| tool.work);
-            let is_command = |work| match work {
-                LocalWork::Command(command) => Some(command),
-                LocalWork::Files(_) => None,
+            let plain = config.local_tools.into_iter().map(|tool| tool.kind);
+            let is_command = |kind| match kind {
+                LocalToolKind::Command(command) => Some(command),
+                LocalToolKind::Files(_) => None,
             };
             let command = plain.filter_map(is_command).next().unwrap();
-            (entries, LocalWork::Command(CommandTool { timeout, env, ..command }))
+            (entries, LocalToolKind::Command(CommandTool { timeout, env, ..command }))
         },
     );
     (files, command, any_text(), any::<bool>(), any::<bool>()).prop_map(
         |(files, command, about, hint, is_list)| {
             let mut trees = Vec::new();
-            let mut meant = Vec::new();
-            for (name, (mut entries, work)) in [("files", files), ("a-command", command)] {
+            let mut expected = Vec::new();
+            for (name, (mut entries, kind)) in [("files", files), ("a-command", command)] {
                 entries.push(entry("description", text(&about.written)));
                 entries.push(entry("read_only", word(hint)));
                 trees.push((name.to_owned(), entries));
-                meant.push(LocalTool {
+                expected.push(LocalTool {
                     name: ToolName::new(name),
                     // Only values that reach a program have variables in them.
                     description: Some(about.written.clone()),
@@ -256,7 +256,7 @@ fn local_tools() -> impl Strategy<Value = (Tree, Vec<LocalTool>)> {
                         read_only_hint: Some(hint),
                         ..ToolAnnotations::default()
                     },
-                    work,
+                    kind,
                 });
             }
             let with_name = |(name, entries): (String, Entries)| {
@@ -268,7 +268,7 @@ fn local_tools() -> impl Strategy<Value = (Tree, Vec<LocalTool>)> {
                 let under_name = |(name, entries)| (name, Tree::Mapping(entries));
                 Tree::Mapping(trees.into_iter().map(under_name).collect())
             };
-            (tree, meant)
+            (tree, expected)
         },
     )
 }
@@ -279,8 +279,8 @@ fn server_limits() -> impl Strategy<Value = (Tree, ServerLimits)> {
             entry("max_tools", word(max_tools)),
             entry("max_schema_depth", word(max_schema_depth)),
         ];
-        let meant = ServerLimits { max_tools, max_schema_depth, ..ServerLimits::default() };
-        (Tree::Mapping(entries), meant)
+        let expected = ServerLimits { max_tools, max_schema_depth, ..ServerLimits::default() };
+        (Tree::Mapping(entries), expected)
     })
 }
 
@@ -321,8 +321,8 @@ fn servers() -> impl Strategy<Value = Part<Vec<ServerConfig>>> {
             Shape::Mapping => entry("servers", mapping()),
             Shape::Clients => entry("mcpServers", mapping()),
         };
-        let meant = servers.into_iter().filter_map(|server| server.meant).collect();
-        (vec![written], meant)
+        let expected = servers.into_iter().filter_map(|server| server.expected).collect();
+        (vec![written], expected)
     })
 }
 
@@ -331,7 +331,7 @@ struct Server {
     name: String,
     entries: Entries,
     /// Nothing if it is disabled.
-    meant: Option<ServerConfig>,
+    expected: Option<ServerConfig>,
 }
 
 fn server() -> impl Strategy<Value = Server> {
@@ -347,7 +347,7 @@ fn server() -> impl Strategy<Value = Server> {
     (name, transport, timeouts, flag("disabled"), flag("lazy")).prop_flat_map(
         |(name, transport, (connect, call), disabled, lazy)| {
             let entries = [transport.0, connect.0, call.0, disabled.0, lazy.0].concat();
-            let meant = ServerConfig {
+            let expected = ServerConfig {
                 name: ServerName::new(name.clone()),
                 transport: transport.1,
                 connect_timeout: connect.1,
@@ -355,11 +355,11 @@ fn server() -> impl Strategy<Value = Server> {
                 lazy: lazy.1.unwrap_or(false),
                 pins: None,
             };
-            let meant = (disabled.1 != Some(true)).then_some(meant);
+            let expected = (disabled.1 != Some(true)).then_some(expected);
             shuffled(entries).prop_map(move |entries| Server {
                 name: name.clone(),
                 entries,
-                meant: meant.clone(),
+                expected: expected.clone(),
             })
         },
     )
@@ -367,20 +367,22 @@ fn server() -> impl Strategy<Value = Server> {
 
 fn stdio() -> BoxedStrategy<Part<Transport>> {
     let path = || any_text().prop_map(Text::naming_a_file);
-    let command = (path(), "[a-z]")
-        .prop_map(|(text, last)| Text { written: text.written + &last, meant: text.meant + &last });
+    let command = (path(), "[a-z]").prop_map(|(text, last)| Text {
+        written: text.written + &last,
+        expected: text.expected + &last,
+    });
     let argument = prop_oneof![
-        4 => any_text().prop_map(|argument| (text(&argument.written), argument.meant)),
+        4 => any_text().prop_map(|argument| (text(&argument.written), argument.expected)),
         1 => any::<i64>().prop_map(|number| (word(number), number.to_string())),
         1 => any::<bool>().prop_map(|value| (word(value), value.to_string())),
     ];
     let args = vec(argument, 0..4).prop_map(|arguments| {
-        let (trees, meant): (Vec<_>, Vec<_>) = arguments.into_iter().unzip();
-        (Tree::List(trees), meant)
+        let (trees, expected): (Vec<_>, Vec<_>) = arguments.into_iter().unzip();
+        (Tree::List(trees), expected)
     });
     let name = prop_oneof![3 => "[A-Z_]{1,8}", 1 => "[a-zé .:#-]{1,8}"];
     let kind = optional("transport", Just((text("stdio"), ())));
-    let cwd = path().prop_map(|path| (text(&path.written), PathBuf::from(path.meant)));
+    let cwd = path().prop_map(|path| (text(&path.written), PathBuf::from(path.expected)));
     let parts = (
         kind,
         command,
@@ -390,13 +392,13 @@ fn stdio() -> BoxedStrategy<Part<Transport>> {
     );
     let transport = parts.prop_map(|(kind, command, args, env, cwd)| {
         let written = vec![entry("command", text(&command.written))];
-        let meant = StdioTransport {
-            command: command.meant,
+        let expected = StdioTransport {
+            command: command.expected,
             args: args.1.unwrap_or_default(),
             env: env.1.unwrap_or_default(),
             cwd: cwd.1,
         };
-        ([kind.0, written, args.0, env.0, cwd.0].concat(), Transport::Stdio(meant))
+        ([kind.0, written, args.0, env.0, cwd.0].concat(), Transport::Stdio(expected))
     });
     transport.boxed()
 }
@@ -417,13 +419,13 @@ fn remote() -> BoxedStrategy<Part<Transport>> {
     let transport = (kind, url, headers).prop_map(|((kind, make), url, headers)| {
         let kind = kind.map(|(key, name)| entry(key, text(name)));
         let written = kind.into_iter().chain([entry("url", text(&url.written))]).collect();
-        let meant = RemoteTransport {
-            url: url.meant,
+        let expected = RemoteTransport {
+            url: url.expected,
             headers: headers.1.unwrap_or_default(),
             // No header of up to eight letters is `Authorization`.
-            oauth: Some(OAuth::default()),
+            oauth: Some(OAuthConfig::default()),
         };
-        ([written, headers.0].concat(), make(meant))
+        ([written, headers.0].concat(), make(expected))
     });
     transport.boxed()
 }
@@ -435,21 +437,22 @@ fn secrets(
     btree_map(name, value, 0..4).prop_map(|values| {
         let written = values.iter().map(|(name, value)| entry(name, text(&value.written)));
         let tree = Tree::Mapping(written.collect());
-        let meant = values.into_iter().map(|(name, value)| (name, Secret::new(value.meant)));
-        (tree, meant.collect())
+        let expected = values.into_iter().map(|(name, value)| (name, Secret::new(value.expected)));
+        (tree, expected.collect())
     })
 }
 
 fn policy() -> impl Strategy<Value = (Tree, ToolPolicy)> {
     (any::<bool>(), vec("[a-z0-9_*]{1,12}", 0..4)).prop_map(|(allows, patterns)| {
         let written = Tree::List(patterns.iter().map(|pattern| text(pattern)).collect());
-        let meant = patterns.iter().map(|pattern| ToolPattern::parse(pattern).unwrap()).collect();
-        let (key, meant) = if allows {
-            ("allow", ToolPolicy::Allow(meant))
+        let expected =
+            patterns.iter().map(|pattern| ToolPattern::parse(pattern).unwrap()).collect();
+        let (key, expected) = if allows {
+            ("allow", ToolPolicy::Allow(expected))
         } else {
-            ("block", ToolPolicy::Block(meant))
+            ("block", ToolPolicy::Block(expected))
         };
-        (Tree::Mapping(vec![entry(key, written)]), meant)
+        (Tree::Mapping(vec![entry(key, written)]), expected)
     })
 }
 
@@ -463,7 +466,7 @@ fn seconds() -> impl Strategy<Value = (Tree, Duration)> {
     ]
 }
 
-fn execution() -> impl Strategy<Value = (Tree, (Limits, TotalLimits))> {
+fn execution() -> impl Strategy<Value = (Tree, (RunLimits, TotalLimits))> {
     let number = |range: std::ops::RangeInclusive<u64>| range.prop_map(|n| (word(n), n));
     let parts = (
         optional("timeout_seconds", seconds()),
@@ -476,9 +479,9 @@ fn execution() -> impl Strategy<Value = (Tree, (Limits, TotalLimits))> {
         optional("max_total_memory_mb", number(1 << 20..=1 << 30)),
     );
     parts.prop_map(|(timeout, output, memory, calls, parallel, programs, total)| {
-        let default = Limits::default();
+        let default = RunLimits::default();
         let count = |value: Option<u64>| value.map(|value| usize::try_from(value).unwrap());
-        let meant = Limits {
+        let expected = RunLimits {
             timeout: timeout.1.unwrap_or(default.timeout),
             max_output_bytes: count(output.1).unwrap_or(default.max_output_bytes),
             memory_bytes: memory.1.map_or(default.memory_bytes, |mebibytes| mebibytes << 20),
@@ -490,19 +493,24 @@ fn execution() -> impl Strategy<Value = (Tree, (Limits, TotalLimits))> {
             memory_bytes: total.1.map(|mebibytes| mebibytes << 20),
         };
         let entries = [timeout.0, output.0, memory.0, calls.0, parallel.0, programs.0, total.0];
-        (Tree::Mapping(entries.concat()), (meant, totals))
+        (Tree::Mapping(entries.concat()), (expected, totals))
     })
 }
 
 fn python() -> impl Strategy<Value = (Tree, PathBuf)> {
-    let name = (dense_text(), "[a-z]")
-        .prop_map(|(text, last)| Text { written: text.written + &last, meant: text.meant + &last });
+    let name = (dense_text(), "[a-z]").prop_map(|(text, last)| Text {
+        written: text.written + &last,
+        expected: text.expected + &last,
+    });
     prop_oneof![
         name.prop_map(|name| {
-            let meant = PathBuf::from(&name.meant);
-            let meant =
-                if name.meant.contains('/') { Path::new(FOLDER).join(meant) } else { meant };
-            (text(&name.written), meant)
+            let expected = PathBuf::from(&name.expected);
+            let expected = if name.expected.contains('/') {
+                Path::new(FOLDER).join(expected)
+            } else {
+                expected
+            };
+            (text(&name.written), expected)
         }),
         folder(),
     ]
@@ -513,8 +521,8 @@ fn folder() -> impl Strategy<Value = (Tree, PathBuf)> {
     let start = select(&["./d", "d/", "../d", "/srv/d", "~/d", "/d"][..]);
     (start, dense_text()).prop_map(|(start, below)| {
         let path = below.after(start).naming_a_file();
-        let meant: PathBuf = Path::new(FOLDER).join(path.meant).components().collect();
-        (text(&path.written), meant)
+        let expected: PathBuf = Path::new(FOLDER).join(path.expected).components().collect();
+        (text(&path.written), expected)
     })
 }
 

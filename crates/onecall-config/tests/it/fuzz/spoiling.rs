@@ -40,16 +40,16 @@ pub(crate) fn mistake() -> impl Strategy<Value = Mistake> {
 
 impl Tree {
     /// Makes the mistake at one of the nodes.
-    pub(crate) fn spoil(&mut self, at: Index, mistake: Mistake) {
-        let mut places = at.index(self.places().max(1));
+    pub(crate) fn insert_mistake(&mut self, at: Index, mistake: Mistake) {
+        let mut places = at.index(self.descendants().max(1));
         if let Tree::Mapping(_) | Tree::List(_) = self {
-            self.spoil_below(&mut places, mistake);
+            self.insert_mistake_below(&mut places, mistake);
         }
     }
 
     /// How many nodes are below this one.
-    fn places(&self) -> usize {
-        let count = |child: &Tree| 1 + child.places();
+    fn descendants(&self) -> usize {
+        let count = |child: &Tree| 1 + child.descendants();
         match self {
             Tree::Word(_) | Tree::Text(_) => 0,
             Tree::List(items) => items.iter().map(count).sum(),
@@ -58,7 +58,11 @@ impl Tree {
     }
 
     /// Counts `places` down; the mistake is left over if they are not all below.
-    fn spoil_below(&mut self, places: &mut usize, mut mistake: Mistake) -> Option<Mistake> {
+    fn insert_mistake_below(
+        &mut self,
+        places: &mut usize,
+        mut mistake: Mistake,
+    ) -> Option<Mistake> {
         let children: Vec<&mut Tree> = match self {
             Tree::Word(_) | Tree::Text(_) => Vec::new(),
             Tree::List(items) => items.iter_mut().collect(),
@@ -71,7 +75,7 @@ impl Tree {
                 break;
             }
             *places -= 1;
-            mistake = child.spoil_below(places, mistake)?;
+            mistake = child.insert_mistake_below(places, mistake)?;
         }
         let Some(index) = here else { return Some(mistake) };
         match (self, mistake) {

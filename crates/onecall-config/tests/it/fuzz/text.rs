@@ -1,4 +1,4 @@
-//! Texts with references to variables, as they are written and as they are meant.
+//! Texts with references to variables, as they are written and as they are read.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,25 +21,25 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     pub(crate) written: String,
-    pub(crate) meant: String,
+    pub(crate) expected: String,
 }
 
 impl Text {
     fn same(text: String) -> Self {
-        Self { written: text.clone(), meant: text }
+        Self { written: text.clone(), expected: text }
     }
 
     pub(crate) fn after(self, prefix: &str) -> Self {
         Self {
             written: format!("{prefix}{}", self.written),
-            meant: format!("{prefix}{}", self.meant),
+            expected: format!("{prefix}{}", self.expected),
         }
     }
 
-    /// The same text where it names a file: `~/` at its start is the home directory.
+    /// Makes the text the name of a file, in which `~/` at the start means the home directory.
     pub(crate) fn naming_a_file(mut self) -> Self {
         if self.written.starts_with("~/") {
-            self.meant.replace_range(..1, HOME);
+            self.expected.replace_range(..1, HOME);
         }
         self
     }
@@ -129,8 +129,10 @@ fn text(literal: impl Strategy<Value = String>) -> impl Strategy<Value = Text> {
         Just(("${UNSET:-a:-b}", "a:-b")),
         Just(("${_x1:-{$}", "{$")),
     ];
-    let variable = variable
-        .prop_map(|(written, meant)| Text { written: written.to_owned(), meant: meant.to_owned() });
+    let variable = variable.prop_map(|(written, expected)| Text {
+        written: written.to_owned(),
+        expected: expected.to_owned(),
+    });
     let literal = literal.prop_map(|text| Text::same(text.replace('\0', "")));
     let pieces = vec(prop_oneof![3 => literal, 1 => variable], 0..4);
     pieces.prop_map(|pieces| {
@@ -140,12 +142,12 @@ fn text(literal: impl Strategy<Value = String>) -> impl Strategy<Value = Text> {
             if text.written.ends_with('$') && piece.written.starts_with('{') {
                 continue;
             }
-            let is_literal = piece.written == piece.meant;
+            let is_literal = piece.written == piece.expected;
             if is_literal && piece.written.contains("${") {
                 continue;
             }
             text.written.push_str(&piece.written);
-            text.meant.push_str(&piece.meant);
+            text.expected.push_str(&piece.expected);
         }
         text
     })

@@ -21,13 +21,13 @@ use crate::files::protected::{self, is_protected, is_protected_name};
 const ATTEMPTS: usize = 100;
 
 /// How many entries are checked below a directory that is to be moved.
-const MAX_WALK: usize = 100_000;
+const MAX_CHECKED_ENTRIES: usize = 100_000;
 
 /// Nanoseconds in a second.
-const SECOND: i64 = 1_000_000_000;
+const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
 /// The flags of `open` that programs may use.
-const FLAGS: OFlags = OFlags::ACCMODE
+const ALLOWED_FLAGS: OFlags = OFlags::ACCMODE
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
     .union(OFlags::TRUNC)
@@ -52,7 +52,7 @@ impl From<Errno> for Refusal {
 const PROTECTED: Refusal = Refusal { errno: Errno::ACCESS, reason: protected::REASON };
 const NOT_REGULAR: Refusal =
     Refusal { errno: Errno::ACCESS, reason: "onecall opens regular files for programs only" };
-const SEVERAL_NAMES: Refusal = Refusal {
+const HARD_LINKED: Refusal = Refusal {
     errno: Errno::ACCESS,
     reason: "onecall does not let programs change a file that has several names (hard links)",
 };
@@ -65,16 +65,16 @@ const TOO_LARGE: Refusal = Refusal {
 #[derive(Debug)]
 pub(crate) struct Folder {
     descriptor: OwnedFd,
-    usage: Usage,
+    folder_access: FolderAccess,
 }
 
 /// What programs may do in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Usage {
+enum FolderAccess {
     /// Read only.
-    Reading,
+    ReadOnly,
     /// Read and write, except for protected files, which other programs run.
-    Writing,
+    ReadWrite,
     /// Everything: the folder belongs to one program alone.
     Scratch,
 }
@@ -83,13 +83,13 @@ impl Folder {
     /// Opens the folder itself.
     pub(crate) fn open(path: &Path, writable: bool) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let usage = if writable { Usage::Writing } else { Usage::Reading };
-        Ok(Self { descriptor: open(path, flags, Mode::empty())?, usage })
+        let folder_access = if writable { FolderAccess::ReadWrite } else { FolderAccess::ReadOnly };
+        Ok(Self { descriptor: open(path, flags, Mode::empty())?, folder_access })
     }
 
     /// The scratch folder of one program.
     pub(crate) fn scratch(descriptor: OwnedFd) -> Self {
-        Self { descriptor, usage: Usage::Scratch }
+        Self { descriptor, folder_access: FolderAccess::Scratch }
     }
 
     /// Opens a regular file.
@@ -99,7 +99,7 @@ impl Folder {
         flags: OFlags,
         mode: Mode,
     ) -> Result<OwnedFd, Refusal> {
-        let flags = flags & FLAGS;
+        let flags = flags & ALLOWED_FLAGS;
         let changes = OFlags::CREATE | OFlags::TRUNC | OFlags::APPEND;
         if flags & OFlags::ACCMODE == OFlags::RDONLY && !flags.intersects(changes) {
             return reopen(&self.find(path, flags & OFlags::NOFOLLOW)?, flags);
@@ -148,13 +148,13 @@ impl Folder {
                 return Err(PROTECTED);
             }
         }
-        Ok(access(itself(&found), mode)?)
+        Ok(access(proc_path(&found), mode)?)
     }
 
     /// The target of the symbolic link at `path`.
     pub(crate) fn read_link(&self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let link = self.find(path, OFlags::NOFOLLOW)?;
-        match kind(&link)? {
+        match file_type(&link)? {
             FileType::Symlink => Ok(readlinkat(&link, "", Vec::new())?.into_bytes()),
             _ => Err(Errno::INVAL),
         }
@@ -163,13 +163,13 @@ impl Folder {
     /// The real path of the directory at `path`, relative to the folder.
     pub(crate) fn enter(&self, path: &[u8]) -> Result<PathBuf, Errno> {
         let found = self.find(path, OFlags::DIRECTORY)?;
-        access(itself(&found), Access::EXEC_OK)?;
+        access(proc_path(&found), Access::EXEC_OK)?;
         self.real_path(&found)
     }
 
     /// The entries of the directory at `path`.
     pub(crate) fn list(&self, path: &[u8]) -> Result<Dir, Errno> {
-        Dir::new(self.beneath(path, OFlags::RDONLY | OFlags::DIRECTORY)?)
+        Dir::new(self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY)?)
     }
 
     /// Creates a directory.
@@ -201,25 +201,25 @@ impl Folder {
         }
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let time = |time: i64| Timespec {
-            tv_sec: time.div_euclid(SECOND),
-            tv_nsec: time.rem_euclid(SECOND),
+            tv_sec: time.div_euclid(NANOSECONDS_PER_SECOND),
+            tv_nsec: time.rem_euclid(NANOSECONDS_PER_SECOND),
         };
         let [last_access, last_modification] = times.map_or([now; 2], |times| times.map(time));
         let times = Timestamps { last_access, last_modification };
-        Ok(utimensat(CWD, itself(&found), &times, AtFlags::empty())?)
+        Ok(utimensat(CWD, proc_path(&found), &times, AtFlags::empty())?)
     }
 
     /// Sets the mode of a file or directory. This is permitted in a scratch folder only.
     pub(crate) fn set_mode(&self, path: &[u8], mode: Mode) -> Result<(), Refusal> {
-        if self.usage != Usage::Scratch {
+        if self.folder_access != FolderAccess::Scratch {
             return Err(Errno::ACCESS.into());
         }
         let found = self.find(path, OFlags::empty())?;
-        Ok(chmod(itself(&found), mode & Mode::from_raw_mode(0o777))?)
+        Ok(chmod(proc_path(&found), mode & Mode::from_raw_mode(0o777))?)
     }
 
     fn check_writable(&self) -> Result<(), Errno> {
-        if self.usage == Usage::Reading { Err(Errno::ACCESS) } else { Ok(()) }
+        if self.folder_access == FolderAccess::ReadOnly { Err(Errno::ACCESS) } else { Ok(()) }
     }
 
     /// The parent directory and the name of an entry that is to be created, removed or renamed.
@@ -245,7 +245,7 @@ impl Folder {
     /// Whether a real path is that of a protected file: by its name, or because it is inside a bare
     /// Git repository, whose hooks and settings Git uses as well.
     fn is_protected(&self, path: &Path) -> bool {
-        if self.usage == Usage::Scratch {
+        if self.folder_access == FolderAccess::Scratch {
             return false;
         }
         let has = |folder: &Path, name: &str| {
@@ -269,7 +269,7 @@ impl Folder {
                 return Err(PROTECTED);
             }
             if status.st_nlink > 1 {
-                return Err(SEVERAL_NAMES);
+                return Err(HARD_LINKED);
             }
         }
         Ok(())
@@ -278,7 +278,8 @@ impl Folder {
     /// Refuses to move a directory that contains a protected file.
     fn check_contents(&self, path: &[u8]) -> Result<(), Refusal> {
         let found = self.find(path, OFlags::NOFOLLOW)?;
-        if self.usage == Usage::Scratch || kind(&found)? != FileType::Directory {
+        if self.folder_access == FolderAccess::Scratch || file_type(&found)? != FileType::Directory
+        {
             return Ok(());
         }
         let mut seen = 0;
@@ -291,7 +292,7 @@ impl Folder {
                     continue;
                 }
                 seen += 1;
-                if seen > MAX_WALK {
+                if seen > MAX_CHECKED_ENTRIES {
                     return Err(TOO_LARGE);
                 }
                 if is_protected_name(&String::from_utf8_lossy(name)) {
@@ -299,7 +300,7 @@ impl Folder {
                 }
                 if matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
                     let below = [&directory[..], b"/", name].concat();
-                    let is_directory = |found: OwnedFd| kind(&found);
+                    let is_directory = |found: OwnedFd| file_type(&found);
                     let found = self.find(&below, OFlags::NOFOLLOW).and_then(is_directory);
                     if found == Ok(FileType::Directory) {
                         rest.push(below);
@@ -312,8 +313,8 @@ impl Folder {
 
     /// The path of a located file, relative to the folder and without links.
     fn real_path(&self, found: &OwnedFd) -> Result<PathBuf, Errno> {
-        let path = readlink(itself(found), Vec::new())?;
-        let folder = readlink(itself(&self.descriptor), Vec::new())?;
+        let path = readlink(proc_path(found), Vec::new())?;
+        let folder = readlink(proc_path(&self.descriptor), Vec::new())?;
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
         let inside = path.strip_prefix(OsStr::from_bytes(folder.to_bytes()));
         // The file was moved out of the folder after it was located.
@@ -322,12 +323,12 @@ impl Folder {
 
     /// A descriptor (`O_PATH`) that identifies the file at `path` without opening it.
     fn find(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
-        self.beneath(path, flags | OFlags::PATH)
+        self.open_beneath(path, flags | OFlags::PATH)
     }
 
     /// Opens a path beneath the folder. Every path of a program is resolved here, except for the
     /// last name of an entry that is created, removed or renamed.
-    fn beneath(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    fn open_beneath(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let flags = flags | OFlags::CLOEXEC;
         let mut found = Err(Errno::AGAIN);
@@ -344,12 +345,12 @@ impl Folder {
 
 /// Opens the file that was located, if it is a regular file.
 fn reopen(found: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Refusal> {
-    match kind(found)? {
+    match file_type(found)? {
         FileType::RegularFile if flags.contains(OFlags::DIRECTORY) => Err(Errno::NOTDIR.into()),
         FileType::RegularFile => {
             let by_name = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
             let flags = (flags - by_name) | OFlags::CLOEXEC;
-            Ok(open(itself(found), flags, Mode::empty())?)
+            Ok(open(proc_path(found), flags, Mode::empty())?)
         }
         FileType::Directory => Err(Errno::ISDIR.into()),
         FileType::Symlink => Err(Errno::LOOP.into()),
@@ -357,11 +358,11 @@ fn reopen(found: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Refusal> {
     }
 }
 
-fn kind(found: &OwnedFd) -> Result<FileType, Errno> {
+fn file_type(found: &OwnedFd) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(fstat(found)?.st_mode))
 }
 
 /// The path under /proc by which the kernel finds the file of a descriptor.
-fn itself(found: impl AsFd) -> String {
+fn proc_path(found: impl AsFd) -> String {
     format!("/proc/self/fd/{}", found.as_fd().as_raw_fd())
 }

@@ -17,23 +17,25 @@ use tokio::sync::Semaphore;
 use folder::Refusal;
 
 use super::SCRATCH;
-use super::channel::Channel;
-use super::frames::{Answer, MAX_ANSWER, Malformed, Name, Numbers, Place, Request};
-use crate::scratch::{Scratch, Slot};
+use super::channel::FileChannel;
+use super::packets::{
+    DirectoryEntry, FileAnswer, FileRequest, FileStatus, FolderPath, MAX_ANSWER, MalformedPacket,
+};
+use crate::scratch::{ScratchFolder, ScratchSlot};
 
 pub(crate) use folder::Folder;
 
 /// How many requests of all programs may wait for the disk at the same time.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_REQUESTS: usize = 16;
 
 /// The folders that programs may use.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct FileServer {
     /// The folders, by the number that workers use for them.
     folders: [Option<Folder>; 2],
     /// The path of the workspace, if there is one.
     workspace: Option<PathBuf>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// An answer, with the file that is attached to it.
@@ -44,7 +46,7 @@ struct Reply {
     listing: Option<Dir>,
 }
 
-impl Files {
+impl FileServer {
     /// Opens the workspace, if there is one, and the folder of tools. A folder that cannot be
     /// opened is treated as if it did not exist.
     pub(crate) fn new(workspace: Option<(&Path, bool)>, tools: Option<&Path>) -> Self {
@@ -55,27 +57,27 @@ impl Files {
             })
             .ok()
         };
-        let place = workspace.map(|(path, _)| path.to_owned());
+        let workspace_path = workspace.map(|(path, _)| path.to_owned());
         let workspace = workspace.and_then(|(path, writable)| opened(path, writable));
         let tools = tools.and_then(|path| opened(path, false));
-        let turns = Arc::new(Semaphore::new(AT_ONCE));
-        Self { folders: [workspace, tools], workspace: place, turns }
+        let permits = Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS));
+        Self { folders: [workspace, tools], workspace: workspace_path, permits }
     }
 
     /// Answers the requests of a worker until it closes its socket or violates the protocol. `slot`
     /// is the worker's scratch folder.
     pub(crate) async fn serve(
         self: Arc<Self>,
-        channel: Channel,
-        slot: Arc<Slot>,
-    ) -> Result<(), Malformed> {
+        channel: FileChannel,
+        slot: Arc<ScratchSlot>,
+    ) -> Result<(), MalformedPacket> {
         let mut listing = None;
         while let Some(packet) = channel.receive().await? {
             // The semaphore is never closed.
-            let Ok(turn) = Arc::clone(&self.turns).acquire_owned().await else { return Ok(()) };
+            let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return Ok(()) };
             let (files, slot) = (Arc::clone(&self), Arc::clone(&slot));
             let answered = tokio::task::spawn_blocking(move || {
-                let _turn = turn;
+                let _permit = permit;
                 files.answer(&packet, listing, &slot)
             });
             let Ok(reply) = answered.await else { return Ok(()) };
@@ -88,79 +90,90 @@ impl Files {
         Ok(())
     }
 
-    fn answer(&self, packet: &[u8], listing: Option<Dir>, slot: &Slot) -> Result<Reply, Malformed> {
-        let request = Request::decode(packet)?;
-        let told = |answer: Answer<'_>| Reply::from(answer.encode());
+    fn answer(
+        &self,
+        packet: &[u8],
+        listing: Option<Dir>,
+        slot: &ScratchSlot,
+    ) -> Result<Reply, MalformedPacket> {
+        let request = FileRequest::decode(packet)?;
+        let reply_with = |answer: FileAnswer<'_>| Reply::from(answer.encode());
         let scratch = match request.concerns(SCRATCH) {
-            true => match slot.folder(|folder| self.arrange(folder)).ok_or(Malformed)? {
+            true => match slot
+                .folder(|folder| self.create_workspace_ancestors(folder))
+                .ok_or(MalformedPacket)?
+            {
                 Ok(folder) => Some(folder),
                 // If the program fails because of this, its outcome contains the reason.
                 Err(_) => {
                     let errno = Errno::ACCESS.raw_os_error();
-                    return Ok(told(Answer::Failed { errno, reason: "" }));
+                    return Ok(reply_with(FileAnswer::Failed { errno, reason: "" }));
                 }
             },
             false => None,
         };
-        let of = |place| self.of(place, scratch);
+        let folder_of = |target| self.folder_of(target, scratch);
         let replied = match request {
-            Request::Open { place, flags, mode } => {
+            FileRequest::Open { target, flags, mode } => {
                 let flags = OFlags::from_bits_retain(flags);
-                let opened = of(place)?.open_file(place.path, flags, permissions(mode));
-                opened.map(|file| Reply { opened: Some(file), ..told(Answer::Done) })
+                let opened = folder_of(target)?.open_file(target.path, flags, permissions(mode));
+                opened.map(|file| Reply { opened: Some(file), ..reply_with(FileAnswer::Done) })
             }
-            Request::Status { place, follow } => {
-                let status = of(place)?.status(place.path, follow);
-                status.map(|status| told(Answer::Status(numbers(&status)))).map_err(Refusal::from)
+            FileRequest::Status { target, follow } => {
+                let status = folder_of(target)?.status(target.path, follow);
+                status
+                    .map(|status| reply_with(FileAnswer::Status(encode_status(&status))))
+                    .map_err(Refusal::from)
             }
-            Request::Access { place, mode } => {
+            FileRequest::Access { target, mode } => {
                 let mode = Access::from_bits_truncate(mode);
-                of(place)?.access(place.path, mode).map(|()| told(Answer::Done))
+                folder_of(target)?.access(target.path, mode).map(|()| reply_with(FileAnswer::Done))
             }
-            Request::ReadLink { place } => {
-                let target = of(place)?.read_link(place.path);
-                target.map(|target| told(Answer::Path(&target))).map_err(Refusal::from)
+            FileRequest::ReadLink { target } => {
+                let linked = folder_of(target)?.read_link(target.path);
+                linked.map(|linked| reply_with(FileAnswer::Path(&linked))).map_err(Refusal::from)
             }
-            Request::Enter { place } => {
-                let entered = of(place)?.enter(place.path).map_err(Refusal::from);
-                entered.map(|path| told(Answer::Path(path.as_os_str().as_encoded_bytes())))
+            FileRequest::Enter { target } => {
+                let entered = folder_of(target)?.enter(target.path).map_err(Refusal::from);
+                entered
+                    .map(|path| reply_with(FileAnswer::Path(path.as_os_str().as_encoded_bytes())))
             }
-            Request::List { place } => {
-                of(place)?.list(place.path).map_err(Refusal::from).and_then(some_names)
+            FileRequest::List { target } => {
+                folder_of(target)?.list(target.path).map_err(Refusal::from).and_then(next_entries)
             }
-            Request::ListMore => some_names(listing.ok_or(Malformed)?),
-            Request::MakeDirectory { place, mode } => {
-                let made = of(place)?.make_directory(place.path, permissions(mode));
-                made.map(|()| told(Answer::Done))
+            FileRequest::ListMore => next_entries(listing.ok_or(MalformedPacket)?),
+            FileRequest::MakeDirectory { target, mode } => {
+                let made = folder_of(target)?.make_directory(target.path, permissions(mode));
+                made.map(|()| reply_with(FileAnswer::Done))
             }
-            Request::RemoveFile { place } => {
-                let removed = of(place)?.remove(place.path, AtFlags::empty());
-                removed.map(|()| told(Answer::Done))
+            FileRequest::RemoveFile { target } => {
+                let removed = folder_of(target)?.remove(target.path, AtFlags::empty());
+                removed.map(|()| reply_with(FileAnswer::Done))
             }
-            Request::RemoveDirectory { place } => {
-                let removed = of(place)?.remove(place.path, AtFlags::REMOVEDIR);
-                removed.map(|()| told(Answer::Done))
+            FileRequest::RemoveDirectory { target } => {
+                let removed = folder_of(target)?.remove(target.path, AtFlags::REMOVEDIR);
+                removed.map(|()| reply_with(FileAnswer::Done))
             }
-            Request::Rename { from, to } => {
-                let renamed = of(from)?.rename(from.path, of(to)?, to.path);
-                renamed.map(|()| told(Answer::Done))
+            FileRequest::Rename { from, to } => {
+                let renamed = folder_of(from)?.rename(from.path, folder_of(to)?, to.path);
+                renamed.map(|()| reply_with(FileAnswer::Done))
             }
-            Request::SetMode { place, mode } => {
-                of(place)?.set_mode(place.path, permissions(mode)).map(|()| told(Answer::Done))
-            }
-            Request::SetTimes { place, times } => {
-                of(place)?.set_times(place.path, times).map(|()| told(Answer::Done))
-            }
+            FileRequest::SetMode { target, mode } => folder_of(target)?
+                .set_mode(target.path, permissions(mode))
+                .map(|()| reply_with(FileAnswer::Done)),
+            FileRequest::SetTimes { target, times } => folder_of(target)?
+                .set_times(target.path, times)
+                .map(|()| reply_with(FileAnswer::Done)),
         };
         Ok(replied.unwrap_or_else(|Refusal { errno, reason }| {
-            told(Answer::Failed { errno: errno.raw_os_error(), reason })
+            reply_with(FileAnswer::Failed { errno: errno.raw_os_error(), reason })
         }))
     }
 
     /// Creates the directories that lead to a workspace which is inside the scratch folder.
-    fn arrange(&self, scratch: &Folder) {
+    fn create_workspace_ancestors(&self, scratch: &Folder) {
         let inside =
-            self.workspace.as_ref().and_then(|path| path.strip_prefix(Scratch::PLACE).ok());
+            self.workspace.as_ref().and_then(|path| path.strip_prefix(ScratchFolder::PATH).ok());
         let ancestors = inside.into_iter().flat_map(Path::ancestors);
         let mut ancestors: Vec<_> = ancestors.map(|it| it.as_os_str().as_encoded_bytes()).collect();
         ancestors.retain(|path| !path.is_empty());
@@ -171,16 +184,16 @@ impl Files {
         }
     }
 
-    fn of<'f>(
+    fn folder_of<'f>(
         &'f self,
-        place: Place<'_>,
+        target: FolderPath<'_>,
         scratch: Option<&'f Folder>,
-    ) -> Result<&'f Folder, Malformed> {
-        if place.folder == SCRATCH {
-            return scratch.ok_or(Malformed);
+    ) -> Result<&'f Folder, MalformedPacket> {
+        if target.folder == SCRATCH {
+            return scratch.ok_or(MalformedPacket);
         }
-        let folder = self.folders.get(usize::from(place.folder)).ok_or(Malformed)?;
-        folder.as_ref().ok_or(Malformed)
+        let folder = self.folders.get(usize::from(target.folder)).ok_or(MalformedPacket)?;
+        folder.as_ref().ok_or(MalformedPacket)
     }
 }
 
@@ -191,32 +204,32 @@ impl From<Vec<u8>> for Reply {
 }
 
 /// An answer with as many entries as fit; the rest stays for the next one.
-fn some_names(mut directory: Dir) -> Result<Reply, Refusal> {
+fn next_entries(mut directory: Dir) -> Result<Reply, Refusal> {
     let mut names = Vec::new();
-    while names.len() + Name::LONGEST + HEADER <= MAX_ANSWER {
+    while names.len() + DirectoryEntry::LONGEST + ENTRIES_HEADER_SIZE <= MAX_ANSWER {
         let Some(entry) = directory.read() else {
-            return Ok(Answer::Names { last: true, names: &names }.encode().into());
+            return Ok(FileAnswer::Entries { last: true, names: &names }.encode().into());
         };
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if !matches!(name, b"." | b"..") {
             let kind = entry.file_type().as_raw_mode();
-            Name { name, kind, inode: entry.ino() }.encode(&mut names);
+            DirectoryEntry { name, kind, inode: entry.ino() }.encode(&mut names);
         }
     }
-    let packet = Answer::Names { last: false, names: &names }.encode();
+    let packet = FileAnswer::Entries { last: false, names: &names }.encode();
     Ok(Reply { packet, opened: None, listing: Some(directory) })
 }
 
 /// The bytes before the entries of an answer.
-const HEADER: usize = 5;
+const ENTRIES_HEADER_SIZE: usize = 5;
 
 fn permissions(mode: u32) -> Mode {
     Mode::from_raw_mode(RawMode::from(mode))
 }
 
 #[allow(clippy::useless_conversion, reason = "the types differ between processors")]
-fn numbers(status: &Stat) -> Numbers {
+fn encode_status(status: &Stat) -> FileStatus {
     let small = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let time = |seconds: i64, nanoseconds: u64| {
         seconds.saturating_mul(1_000_000_000).saturating_add(small(nanoseconds))

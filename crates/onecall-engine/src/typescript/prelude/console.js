@@ -4,7 +4,7 @@
   const { originals: o, native, inspect } = hooks;
   let indentation = "";
 
-  const shown = (value) => {
+  const argumentText = (value) => {
     if (typeof value === "string") return value;
     const isText = typeof value === "object" && value !== null && hooks.isText(value);
     return isText ? o.stringValue(value) : inspect(value);
@@ -83,10 +83,10 @@
       }
       text += o.slice(template, from);
     } else {
-      text = shown(args[0]);
+      text = argumentText(args[0]);
       next = 1;
     }
-    for (let i = next; i < args.length; i++) text += ` ${shown(args[i])}`;
+    for (let i = next; i < args.length; i++) text += ` ${argumentText(args[i])}`;
     return text;
   };
 
@@ -106,7 +106,7 @@
   const error = (...args) => write(hooks.formatted(args), true);
 
   const elapsed = (since) => {
-    const milliseconds = native.now() - since;
+    const milliseconds = native.runningTime() - since;
     return milliseconds >= 1000
       ? `${o.fixed(milliseconds / 1000, 3)}s`
       : `${o.Number(o.precise(milliseconds, 3))}ms`;
@@ -157,7 +157,7 @@
       o.mapDelete(counts, label(name));
     },
     time(name) {
-      o.mapSet(timers, label(name), native.now());
+      o.mapSet(timers, label(name), native.runningTime());
     },
     timeLog(name, ...args) {
       const since = o.mapGet(timers, label(name));

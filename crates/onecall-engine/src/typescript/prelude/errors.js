@@ -26,7 +26,8 @@
   };
 
   const found = o.getOwnPropertyDescriptor(o.Error.prototype, "stack");
-  const rawStack = o.free(found.get);
+  const rawStack = o.uncurry(found.get);
+  hooks.rawStack = rawStack;
   o.defineProperty(o.Error.prototype, "stack", {
     __proto__: null,
     configurable: true,
@@ -92,7 +93,7 @@
     return o.join(lines, o.repeat(" ", state.indentation));
   };
 
-  // What nobody caught, in the words in which the program's author reads it.
+  // The text of an uncaught error, as the program's author reads it.
   hooks.describe = (thrown) => {
     if (o.isError(thrown)) {
       if (textOf(thrown, "name", "") === "InternalError" && textOf(thrown, "message", "") === "out of memory") {
@@ -106,7 +107,7 @@
     return o.wellFormed(`Uncaught ${hooks.inspect(thrown)}`);
   };
 
-  // What was rejected and has no one to handle it.
+  // Rejected promises that are not handled, with their reasons.
   const unhandled = new o.Map();
   const fatal = [];
   hooks.rejected = (promise, reason, isHandled) => {

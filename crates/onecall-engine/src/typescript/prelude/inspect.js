@@ -338,7 +338,7 @@
       ["BigInt", o.bigIntValue], ["Symbol", o.symbolValue],
     ];
     for (let i = 0; i < kinds.length; i++) {
-      if (hooks.answers(kinds[i][1], value)) return kinds[i];
+      if (hooks.succeedsOn(kinds[i][1], value)) return kinds[i];
     }
     return undefined;
   };

@@ -180,7 +180,7 @@
   const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December"];
   const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-  const two = (value) => o.padStart(`${value}`, 2, "0");
+  const twoDigits = (value) => o.padStart(`${value}`, 2, "0");
 
   const DATE_STYLES = {
     __proto__: null,
@@ -200,7 +200,7 @@
   const TIME_PARTS = ["hour", "minute", "second", "fractionalSecondDigits", "dayPeriod"];
 
   // What to show, where nothing is asked for.
-  const chosen = (options, needs) => {
+  const withDefaults = (options, needs) => {
     let parts = options ?? {};
     if (parts.dateStyle !== undefined || parts.timeStyle !== undefined) {
       return { ...DATE_STYLES[parts.dateStyle], ...TIME_STYLES[parts.timeStyle], ...parts, styled: parts.dateStyle };
@@ -238,26 +238,26 @@
     const locale = localeOf(locales);
     const language = languageOf(locales);
     const at = fieldsOf(date);
-    const year = parts.year === undefined ? undefined : parts.year === "2-digit" ? two(at.year % 100) : `${at.year}`;
-    const day = parts.day === undefined ? undefined : parts.day === "2-digit" ? two(at.day) : `${at.day}`;
+    const year = parts.year === undefined ? undefined : parts.year === "2-digit" ? twoDigits(at.year % 100) : `${at.year}`;
+    const day = parts.day === undefined ? undefined : parts.day === "2-digit" ? twoDigits(at.day) : `${at.day}`;
     const weekday = parts.weekday === undefined ? undefined
       : parts.weekday === "long" ? DAYS[at.weekday]
       : parts.weekday === "narrow" ? DAYS[at.weekday][0] : o.slice(DAYS[at.weekday], 0, 3);
     const isNumeric = parts.month === "numeric" || parts.month === "2-digit";
     if (parts.month === undefined || isNumeric) {
       const month = parts.month === undefined ? undefined
-        : parts.month === "2-digit" ? two(at.month + 1) : `${at.month + 1}`;
+        : parts.month === "2-digit" ? twoDigits(at.month + 1) : `${at.month + 1}`;
       let order = [month, day, year];
       let separator = "/";
       if (locale === "en-GB" || language === "fr" || language === "es" || language === "it" || language === "pt") {
         order = [
-          day === undefined ? day : language === "es" || language === "it" ? day : two(at.day),
-          month === undefined ? month : language === "es" || language === "it" ? month : two(at.month + 1), year];
+          day === undefined ? day : language === "es" || language === "it" ? day : twoDigits(at.day),
+          month === undefined ? month : language === "es" || language === "it" ? month : twoDigits(at.month + 1), year];
       } else if (language === "de") {
         order = [day, month, year];
         separator = ".";
       } else if (locale === "en-CA" || language === "sv") {
-        order = [year, month === undefined ? month : two(at.month + 1), day === undefined ? day : two(at.day)];
+        order = [year, month === undefined ? month : twoDigits(at.month + 1), day === undefined ? day : twoDigits(at.day)];
         separator = "-";
       } else if (language === "ja" || language === "zh") order = [year, month, day];
       const kept = [];
@@ -291,10 +291,10 @@
     if (parts.hour !== undefined) {
       const hour = twelve ? at.hour % 12 || 12
         : parts.hour12 === false && parts.hourCycle === undefined && prefersTwelve && at.hour === 0 ? 24 : at.hour;
-      kept[0] = parts.hour === "2-digit" || !twelve ? two(hour) : `${hour}`;
+      kept[0] = parts.hour === "2-digit" || !twelve ? twoDigits(hour) : `${hour}`;
     }
-    if (parts.minute !== undefined) kept[kept.length] = kept.length > 0 || parts.second !== undefined ? two(at.minute) : `${at.minute}`;
-    if (parts.second !== undefined) kept[kept.length] = kept.length > 0 ? two(at.second) : `${at.second}`;
+    if (parts.minute !== undefined) kept[kept.length] = kept.length > 0 || parts.second !== undefined ? twoDigits(at.minute) : `${at.minute}`;
+    if (parts.second !== undefined) kept[kept.length] = kept.length > 0 ? twoDigits(at.second) : `${at.second}`;
     let text = o.join(kept, ":");
     if (parts.fractionalSecondDigits !== undefined) {
       text += `.${o.slice(o.padStart(`${at.millisecond}`, 3, "0"), 0, parts.fractionalSecondDigits)}`;
@@ -307,7 +307,7 @@
   const dateAndTime = (value, locales, options, needs) => {
     const date = new Date(value);
     if (o.isNaN(o.dateValue(date))) return "Invalid Date";
-    const parts = chosen(options, needs);
+    const parts = withDefaults(options, needs);
     checkZone(parts.timeZone);
     const day = dateText(date, parts, locales);
     const time = timeText(date, parts, locales);
@@ -328,8 +328,8 @@
   dateMethod("toLocaleTimeString", "time");
   dateMethod("toLocaleString", "all");
 
-  const zoned = (name) => {
-    const text = o.free(Date.prototype[name]);
+  const addZoneName = (name) => {
+    const text = o.uncurry(Date.prototype[name]);
     method(Date.prototype, name, {
       [name]() {
         const shown = text(this);
@@ -337,8 +337,8 @@
       },
     }[name]);
   };
-  zoned("toString");
-  zoned("toTimeString");
+  addZoneName("toString");
+  addZoneName("toTimeString");
   method(Date.prototype, "toISOString", function toISOString() {
     if (o.isNaN(o.dateValue(this))) throw new o.RangeError("Invalid time value");
     return o.dateText(this);
@@ -498,13 +498,13 @@
   for (let i = 0; i < classes.length; i++) {
     // `Intl.NumberFormat()` without `new` is allowed, and used.
     const Class = classes[i];
-    const either = function (...args) {
+    const callableClass = function (...args) {
       return new Class(...args);
     };
-    o.defineProperty(either, "name", { __proto__: null, value: Class.name });
-    either.prototype = Class.prototype;
-    o.defineProperty(Class.prototype, "constructor", { __proto__: null, value: either, writable: true, configurable: true });
-    method(Intl, Class.name, either);
+    o.defineProperty(callableClass, "name", { __proto__: null, value: Class.name });
+    callableClass.prototype = Class.prototype;
+    o.defineProperty(Class.prototype, "constructor", { __proto__: null, value: callableClass, writable: true, configurable: true });
+    method(Intl, Class.name, callableClass);
   }
   o.defineProperty(Intl, o.toStringTag, { __proto__: null, value: "Intl", configurable: true });
   method(globalThis, "Intl", Intl);

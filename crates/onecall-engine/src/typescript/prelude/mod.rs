@@ -14,7 +14,7 @@ macro_rules! part {
 
 /// The parts of the prelude. Each is a function that uses what the ones before it have created.
 /// Stack traces leave out frames of these files.
-const PARTS: [(&str, &str); 13] = [
+const PARTS: [(&str, &str); 14] = [
     part!("originals"),
     part!("content"),
     part!("inspect"),
@@ -23,8 +23,9 @@ const PARTS: [(&str, &str); 13] = [
     part!("table"),
     part!("locale"),
     part!("web"),
+    part!("dates"),
     part!("url"),
-    part!("form"),
+    part!("plain"),
     part!("tools"),
     part!("cache"),
     part!("client"),

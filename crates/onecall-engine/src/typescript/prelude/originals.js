@@ -3,14 +3,14 @@
 (hooks) => {
   "use strict";
   const { apply } = Reflect;
-  const free = (method) => (self, ...args) => apply(method, self, args);
-  const getterOf = (prototype, key) => free(Object.getOwnPropertyDescriptor(prototype, key).get);
+  const uncurry = (method) => (self, ...args) => apply(method, self, args);
+  const getterOf = (prototype, key) => uncurry(Object.getOwnPropertyDescriptor(prototype, key).get);
   const typedArray = Object.getPrototypeOf(Uint8Array.prototype);
 
   hooks.originals = {
     __proto__: null,
     apply,
-    free,
+    uncurry,
     ownKeys: Reflect.ownKeys,
     getPrototypeOf: Object.getPrototypeOf,
     getOwnPropertyDescriptor: Object.getOwnPropertyDescriptor,
@@ -18,62 +18,63 @@
     freeze: Object.freeze,
     keys: Object.keys,
     isArray: Array.isArray,
-    isEnumerable: free(Object.prototype.propertyIsEnumerable),
+    isEnumerable: uncurry(Object.prototype.propertyIsEnumerable),
     hasOwn: Object.hasOwn,
-    functionText: free(Function.prototype.toString),
-    join: free(Array.prototype.join),
-    sort: free(Array.prototype.sort),
-    at: free(String.prototype.charCodeAt),
-    codePointAt: free(String.prototype.codePointAt),
-    slice: free(String.prototype.slice),
-    includes: free(String.prototype.includes),
-    indexOf: free(String.prototype.indexOf),
-    lastIndexOf: free(String.prototype.lastIndexOf),
-    startsWith: free(String.prototype.startsWith),
-    endsWith: free(String.prototype.endsWith),
-    padStart: free(String.prototype.padStart),
-    padEnd: free(String.prototype.padEnd),
-    repeat: free(String.prototype.repeat),
-    lower: free(String.prototype.toLowerCase),
-    upper: free(String.prototype.toUpperCase),
-    normalize: free(String.prototype.normalize),
-    trim: free(String.prototype.trim),
-    wellFormed: free(String.prototype.toWellFormed),
-    fixed: free(Number.prototype.toFixed),
-    precise: free(Number.prototype.toPrecision),
-    radix: free(Number.prototype.toString),
-    bigIntText: free(BigInt.prototype.toString),
-    symbolText: free(Symbol.prototype.toString),
+    functionText: uncurry(Function.prototype.toString),
+    join: uncurry(Array.prototype.join),
+    sort: uncurry(Array.prototype.sort),
+    at: uncurry(String.prototype.charCodeAt),
+    codePointAt: uncurry(String.prototype.codePointAt),
+    slice: uncurry(String.prototype.slice),
+    includes: uncurry(String.prototype.includes),
+    indexOf: uncurry(String.prototype.indexOf),
+    lastIndexOf: uncurry(String.prototype.lastIndexOf),
+    startsWith: uncurry(String.prototype.startsWith),
+    endsWith: uncurry(String.prototype.endsWith),
+    padStart: uncurry(String.prototype.padStart),
+    padEnd: uncurry(String.prototype.padEnd),
+    repeat: uncurry(String.prototype.repeat),
+    lower: uncurry(String.prototype.toLowerCase),
+    upper: uncurry(String.prototype.toUpperCase),
+    normalize: uncurry(String.prototype.normalize),
+    trim: uncurry(String.prototype.trim),
+    wellFormed: uncurry(String.prototype.toWellFormed),
+    fixed: uncurry(Number.prototype.toFixed),
+    precise: uncurry(Number.prototype.toPrecision),
+    radix: uncurry(Number.prototype.toString),
+    bigIntText: uncurry(BigInt.prototype.toString),
+    symbolText: uncurry(Symbol.prototype.toString),
     symbolDescription: getterOf(Symbol.prototype, "description"),
-    numberValue: free(Number.prototype.valueOf),
-    stringValue: free(String.prototype.valueOf),
-    booleanValue: free(Boolean.prototype.valueOf),
-    bigIntValue: free(BigInt.prototype.valueOf),
-    symbolValue: free(Symbol.prototype.valueOf),
-    dateValue: free(Date.prototype.getTime),
-    dateText: free(Date.prototype.toISOString),
-    expressionText: free(RegExp.prototype.toString),
+    numberValue: uncurry(Number.prototype.valueOf),
+    stringValue: uncurry(String.prototype.valueOf),
+    booleanValue: uncurry(Boolean.prototype.valueOf),
+    bigIntValue: uncurry(BigInt.prototype.valueOf),
+    symbolValue: uncurry(Symbol.prototype.valueOf),
+    dateValue: uncurry(Date.prototype.getTime),
+    dateString: uncurry(Date.prototype.toString),
+    dateText: uncurry(Date.prototype.toISOString),
+    expressionText: uncurry(RegExp.prototype.toString),
     expressionSource: getterOf(RegExp.prototype, "source"),
     mapSize: getterOf(Map.prototype, "size"),
-    mapEach: free(Map.prototype.forEach),
-    mapGet: free(Map.prototype.get),
-    mapSet: free(Map.prototype.set),
-    mapHas: free(Map.prototype.has),
-    mapDelete: free(Map.prototype.delete),
+    mapEach: uncurry(Map.prototype.forEach),
+    mapGet: uncurry(Map.prototype.get),
+    mapSet: uncurry(Map.prototype.set),
+    mapHas: uncurry(Map.prototype.has),
+    mapDelete: uncurry(Map.prototype.delete),
     setSize: getterOf(Set.prototype, "size"),
-    setEach: free(Set.prototype.forEach),
-    setAdd: free(Set.prototype.add),
-    weakMapHas: free(WeakMap.prototype.has),
-    weakSetHas: free(WeakSet.prototype.has),
-    weakSetAdd: free(WeakSet.prototype.add),
+    setEach: uncurry(Set.prototype.forEach),
+    setAdd: uncurry(Set.prototype.add),
+    weakMapHas: uncurry(WeakMap.prototype.has),
+    weakSetHas: uncurry(WeakSet.prototype.has),
+    weakSetAdd: uncurry(WeakSet.prototype.add),
     WeakSet,
     bufferLength: getterOf(ArrayBuffer.prototype, "byteLength"),
-    bufferSlice: free(ArrayBuffer.prototype.slice),
+    bufferSlice: uncurry(ArrayBuffer.prototype.slice),
     viewLength: getterOf(DataView.prototype, "byteLength"),
     typedArrayKind: getterOf(typedArray, Symbol.toStringTag),
     typedArrayLength: getterOf(typedArray, "length"),
-    then: free(Promise.prototype.then),
-    errorText: free(Error.prototype.toString),
+    then: uncurry(Promise.prototype.then),
+    errorText: uncurry(Error.prototype.toString),
     json: JSON.stringify,
     Map,
     Set,
@@ -105,8 +106,8 @@
   // The engine makes template literals of this one, ours as well as a program's.
   Object.defineProperty(String.prototype, "concat", { __proto__: null, writable: false, configurable: false });
 
-  // A method of a kind of object, tried on another, throws; this says which it was.
-  hooks.answers = (probe, value) => {
+  // Whether `probe` does not throw for a value: methods of a kind of object throw for all others.
+  hooks.succeedsOn = (probe, value) => {
     try {
       probe(value);
       return true;
@@ -115,19 +116,19 @@
     }
   };
 
-  const { originals, answers } = hooks;
+  const { originals, succeedsOn } = hooks;
   const { typedArrayKind } = originals;
   hooks.is = {
     __proto__: null,
-    map: (value) => answers(originals.mapSize, value),
-    set: (value) => answers(originals.setSize, value),
-    date: (value) => answers(originals.dateValue, value),
+    map: (value) => succeedsOn(originals.mapSize, value),
+    set: (value) => succeedsOn(originals.setSize, value),
+    date: (value) => succeedsOn(originals.dateValue, value),
     expression: (value) =>
-      value !== RegExp.prototype && answers(originals.expressionSource, value),
-    weakMap: (value) => answers((it) => originals.weakMapHas(it, {}), value),
-    weakSet: (value) => answers((it) => originals.weakSetHas(it, {}), value),
-    buffer: (value) => answers(originals.bufferLength, value),
-    view: (value) => answers(originals.viewLength, value),
+      value !== RegExp.prototype && succeedsOn(originals.expressionSource, value),
+    weakMap: (value) => succeedsOn((it) => originals.weakMapHas(it, {}), value),
+    weakSet: (value) => succeedsOn((it) => originals.weakSetHas(it, {}), value),
+    buffer: (value) => succeedsOn(originals.bufferLength, value),
+    view: (value) => succeedsOn(originals.viewLength, value),
     typedArray: (value) => typedArrayKind(value) !== undefined,
   };
 

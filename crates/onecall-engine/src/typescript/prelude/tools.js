@@ -8,6 +8,8 @@
 
   hooks.waiting = () => (hooks.hasFailed() ? 0 : o.mapSize(pending));
 
+  hooks.isWaiting = (id) => o.mapHas(pending, id);
+
   hooks.settle = (id, succeeded, value) => {
     const call = o.mapGet(pending, id);
     if (call === undefined) return;
@@ -49,25 +51,25 @@
   const call = (name, parameters, args, isFresh) => {
     const failure = new ToolError();
     return new o.Promise((resolve, reject) => {
-      const id = native.call(hooks, name, argumentsOf(name, parameters, args), isFresh);
+      const id = native.call(hooks, name, argumentsOf(name, parameters, args), isFresh, failure);
       o.mapSet(pending, id, { name, failure, resolve, reject });
     });
   };
 
-  const named = (name, tool) => {
+  const withName = (name, tool) => {
     o.defineProperty(tool, "name", { __proto__: null, value: name, configurable: true });
     return tool;
   };
   // For each tool the function that has it answer anew.
   hooks.fresh = new o.Map();
   hooks.tool = (name, parameters) => {
-    const tool = named(name, (...args) => call(name, parameters, args, false));
+    const tool = withName(name, (...args) => call(name, parameters, args, false));
     o.mapSet(hooks.fresh, tool, (...args) => call(name, parameters, args, true));
     return tool;
   };
   // The gateway denies each call of such a tool and takes note of it.
   const blocked = (name) => {
-    const tool = named(name, () => call(name, [], [], false));
+    const tool = withName(name, () => call(name, [], [], false));
     o.mapSet(hooks.fresh, tool, tool);
     return tool;
   };
@@ -87,13 +89,13 @@
     setInterval: "use setTimeout in a loop", clearInterval: "use setTimeout in a loop",
     setImmediate: "use setTimeout or queueMicrotask", clearImmediate: "use setTimeout or queueMicrotask",
     __dirname: "there are no files", __filename: "there are no files",
-    alert: "print with console.log", prompt: "nobody is there to answer",
+    alert: "print with console.log", prompt: "programs cannot ask a user",
     Worker: "run calls in parallel with Promise.all", global: "use globalThis",
   };
 
   const known = new o.Map();
-  // The function of a tool, or what is to be said of a name that is none.
-  const meaningOf = (name) => {
+  // The function of a tool, or similar names for a name that is no tool.
+  const resolveName = (name) => {
     if (o.mapHas(known, name)) return o.mapGet(known, name);
     const meaning = native.resolve(name);
     let found;
@@ -109,7 +111,7 @@
 
   const missing = (name) => {
     if (ABSENT[name] !== undefined) return new o.ReferenceError(`${name} is not available: ${ABSENT[name]}`);
-    const { nearest } = meaningOf(name);
+    const { nearest } = resolveName(name);
     const hint = nearest.length > 0 ? `. Did you mean: ${o.join(nearest, " or ")}?` : "";
     return new o.ReferenceError(`${name} is not defined${hint}`);
   };
@@ -117,24 +119,24 @@
   const global = globalThis;
   const setGlobal = (name, value) =>
     o.defineProperty(global, name, { __proto__: null, configurable: true, writable: true, enumerable: false, value });
-  const open = new o.Map();
+  const unresolved = new o.Map();
 
-  // Prepares a name that the program uses and nobody has defined.
-  hooks.define = (name, isAskedFor) => {
+  // Prepares a name that the program uses but does not define.
+  hooks.define = (name, isTestedByTypeof) => {
     if (name in global || name === "arguments") return;
-    if (isAskedFor) {
-      if (ABSENT[name] === undefined && meaningOf(name).tool !== undefined) setGlobal(name, meaningOf(name).tool);
+    if (isTestedByTypeof) {
+      if (ABSENT[name] === undefined && resolveName(name).tool !== undefined) setGlobal(name, resolveName(name).tool);
       return;
     }
-    o.mapSet(open, name, true);
+    o.mapSet(unresolved, name, true);
     o.defineProperty(global, name, {
       __proto__: null,
       configurable: true,
       enumerable: false,
       get() {
-        const tool = ABSENT[name] === undefined ? meaningOf(name).tool : undefined;
+        const tool = ABSENT[name] === undefined ? resolveName(name).tool : undefined;
         if (tool === undefined) throw missing(name);
-        o.mapDelete(open, name);
+        o.mapDelete(unresolved, name);
         setGlobal(name, tool);
         return tool;
       },
@@ -147,19 +149,19 @@
   // `globalThis[name]` finds tools too, and is `undefined` for what there is not.
   const lookUp = (target, name) => {
     if (typeof name !== "string" || !o.startsWith(name, "mcp__")) return undefined;
-    return meaningOf(name).tool;
+    return resolveName(name).tool;
   };
   setGlobal("globalThis", new Proxy(global, {
     __proto__: null,
     get(target, name) {
-      if (name in target && !(o.mapHas(open, name))) return target[name];
+      if (name in target && !(o.mapHas(unresolved, name))) return target[name];
       return lookUp(target, name);
     },
     has(target, name) {
-      return name in target && !o.mapHas(open, name) || lookUp(target, name) !== undefined;
+      return name in target && !o.mapHas(unresolved, name) || lookUp(target, name) !== undefined;
     },
     set(target, name, value) {
-      o.mapDelete(open, name);
+      o.mapDelete(unresolved, name);
       setGlobal(name, value);
       return true;
     },
@@ -185,7 +187,7 @@
   const search = async (query, limit = 10) => {
     const most = o.Number(limit);
     if (!(most >= 0) || most % 1 !== 0) {
-      throw new ToolError("'tools.search' failed: its limit is the number of tools that are wanted");
+      throw new ToolError("'tools.search' failed: its limit must be a whole number, 0 or more");
     }
     const few = most < 1000 ? most : 1000;
     return hooks.ask("search", { query: hooks.text(query), limit: few, language: "typescript" });

@@ -12,7 +12,7 @@
   define("setTimeout", function setTimeout(callback, delay, ...args) {
     if (typeof callback !== "function") throw new o.TypeError('The "callback" argument must be of type function.');
     const wait = o.Number(delay);
-    const due = native.now() + (wait >= 1 ? o.min(wait, 2 ** 31 - 1) : 1);
+    const due = native.timerClock() + (wait >= 1 ? o.min(wait, 2 ** 31 - 1) : 1);
     const timer = { id: ++lastTimer, due, callback, args };
     let at = timers.length;
     while (at > 0 && timers[at - 1].due > due) {
@@ -83,19 +83,18 @@
     },
   });
 
-  const clock = Date.now;
   define("performance", {
     now() {
-      return native.now();
+      return native.runningTime();
     },
     get timeOrigin() {
-      return clock() - native.now();
+      return native.wallClock() - native.runningTime();
     },
     mark() {},
     measure() {},
   });
 
-  const byte = () => o.floor(native.random() * 256);
+  const byte = () => native.randomByte();
   const hexadecimal = (value) => o.padStart(o.radix(value, 16), 2, "0");
   define("crypto", {
     randomUUID() {

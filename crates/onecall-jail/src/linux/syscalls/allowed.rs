@@ -8,7 +8,7 @@ use libc::*;
 use seccompiler::SeccompRule;
 
 use super::conditions::{equal, masked, null, one_of, rule};
-use super::{Code, Files, Filter, Rules};
+use super::{CodeSource, FileAccess, Filter, Rules};
 
 /// Allowed with any arguments.
 const CALLS: &[i64] = &[
@@ -93,7 +93,7 @@ const OLDER_CALLS: &[i64] = &[
 const OLDER_CALLS: &[i64] = &[];
 
 /// The allowlist for this process.
-pub(super) fn rules(files: Files, code: Code) -> io::Result<Rules> {
+pub(super) fn rules(files: FileAccess, code: CodeSource) -> io::Result<Rules> {
     let mut rules = super::unconditional(CALLS);
     rules.extend(super::unconditional(OLDER_CALLS));
     rules.extend(super::files::rules(files)?);
@@ -103,11 +103,11 @@ pub(super) fn rules(files: Files, code: Code) -> io::Result<Rules> {
 }
 
 /// Memory is either writable or executable, and executable memory comes from a file.
-fn mappings(code: Code) -> io::Result<Vec<SeccompRule>> {
+fn mappings(code: CodeSource) -> io::Result<Vec<SeccompRule>> {
     let data = rule(vec![masked(2, flags(PROT_EXEC), 0)?])?;
     match code {
-        Code::Sealed => Ok(vec![data]),
-        Code::Files => {
+        CodeSource::Sealed => Ok(vec![data]),
+        CodeSource::Files => {
             let read_only = masked(2, flags(PROT_EXEC | PROT_WRITE), flags(PROT_EXEC))?;
             let of_a_file = masked(3, flags(MAP_ANONYMOUS), 0)?;
             Ok(vec![data, rule(vec![read_only, of_a_file])?])
@@ -119,16 +119,19 @@ fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 16]> {
     let own_process = u64::from(Filter::OWN_PROCESS);
     let masked = |argument, mask, value| rule(vec![masked(argument, mask, value)?]);
     let equal = |argument, value| rule(vec![equal(argument, value)?]);
-    let not_negative = |argument| masked(argument, SIGN, 0);
+    let not_negative = |argument| masked(argument, SIGN_BIT, 0);
     Ok([
         (SYS_mprotect, vec![masked(2, flags(PROT_EXEC), 0)?]),
         // Sockets are connected, so addresses are not needed. Urgent data is not needed either, and
         // its implementation in the kernel has allowed escapes from other sandboxes.
-        (SYS_sendto, vec![to_its_peer()?]),
+        (SYS_sendto, vec![to_connected_peer()?]),
         (SYS_recvfrom, vec![masked(3, flags(MSG_OOB), 0)?]),
         (SYS_sendmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
         (SYS_recvmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
-        (SYS_clone, vec![masked(0, flags(THREAD | ELSEWHERE), flags(THREAD))?]),
+        (
+            SYS_clone,
+            vec![masked(0, flags(THREAD_FLAGS | OTHER_NAMESPACE_FLAGS), flags(THREAD_FLAGS))?],
+        ),
         // `abort` and timers of threads; the process can only signal itself.
         (SYS_kill, vec![equal(0, own_process)?]),
         (SYS_tgkill, vec![equal(0, own_process)?]),
@@ -157,18 +160,18 @@ fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 16]> {
 }
 
 /// The condition for writing to a socket without an address and without urgent data.
-fn to_its_peer() -> io::Result<SeccompRule> {
+fn to_connected_peer() -> io::Result<SeccompRule> {
     rule(vec![masked(3, flags(MSG_OOB), 0)?, null(4)?])
 }
 
 /// The sign bit of an `int`.
-const SIGN: u64 = 1 << 31;
+const SIGN_BIT: u64 = 1 << 31;
 
 /// The flags that make a new task a thread of this process.
-const THREAD: c_int = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
+const THREAD_FLAGS: c_int = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
 
 /// The flags that would put it into other namespaces, or have another process trace it.
-const ELSEWHERE: c_int = CLONE_NEWUSER
+const OTHER_NAMESPACE_FLAGS: c_int = CLONE_NEWUSER
     | CLONE_NEWPID
     | CLONE_NEWNET
     | CLONE_NEWIPC

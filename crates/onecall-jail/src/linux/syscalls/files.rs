@@ -7,9 +7,9 @@ use std::io;
 use libc::*;
 
 use super::conditions::{masked, rule};
-use super::{Files, Rules, unconditional};
+use super::{FileAccess, Rules, unconditional};
 
-const READING: &[i64] = &[
+const READ_CALLS: &[i64] = &[
     SYS_newfstatat,
     SYS_statx,
     SYS_faccessat,
@@ -28,7 +28,7 @@ const READING: &[i64] = &[
 
 /// Excludes links, which could mislead the user of the host, and modes, owners and times, which
 /// landlock does not protect: a program could change them even for files that it may only read.
-const WRITING: &[i64] = &[
+const WRITE_CALLS: &[i64] = &[
     SYS_openat,
     SYS_mkdirat,
     SYS_unlinkat,
@@ -49,7 +49,7 @@ const WRITING: &[i64] = &[
 ];
 
 /// Calls for a program that can only change its own files.
-const OWNING: &[i64] = &[
+const OWNER_CALLS: &[i64] = &[
     SYS_fchmod,
     SYS_fchmodat,
     SYS_utimensat,
@@ -62,39 +62,40 @@ const OWNING: &[i64] = &[
 ];
 
 /// Flags for opening to write, and for opening without reading, which landlock does not protect.
-const NOT_READING: u64 = (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_PATH).cast_unsigned() as u64;
+const NON_READ_FLAGS: u64 =
+    (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_PATH).cast_unsigned() as u64;
 
 /// Calls that take a descriptor or a path, which a filter cannot distinguish: even with
 /// `AT_EMPTY_PATH`, a path that is given is followed. `fstat` takes descriptors only.
-const ASKING: &[i64] = &[SYS_newfstatat, SYS_statx];
+const STAT_CALLS: &[i64] = &[SYS_newfstatat, SYS_statx];
 
 /// The denied calls that depend on the permitted file operations.
-pub(super) fn denied(files: Files) -> Rules {
+pub(super) fn denied(files: FileAccess) -> Rules {
     match files {
-        Files::None => unconditional(ASKING),
-        Files::Readable | Files::Writable | Files::Private => Rules::new(),
+        FileAccess::None => unconditional(STAT_CALLS),
+        FileAccess::Readable | FileAccess::Writable | FileAccess::Private => Rules::new(),
     }
 }
 
 /// The part of the allowlist for files.
-pub(super) fn rules(files: Files) -> io::Result<Rules> {
+pub(super) fn rules(files: FileAccess) -> io::Result<Rules> {
     let mut rules = Rules::new();
     match files {
-        Files::None => {}
-        Files::Readable => {
-            rules.extend(unconditional(READING));
-            rules.insert(SYS_openat, vec![rule(vec![masked(2, NOT_READING, 0)?])?]);
+        FileAccess::None => {}
+        FileAccess::Readable => {
+            rules.extend(unconditional(READ_CALLS));
+            rules.insert(SYS_openat, vec![rule(vec![masked(2, NON_READ_FLAGS, 0)?])?]);
             #[cfg(target_arch = "x86_64")]
-            rules.insert(SYS_open, vec![rule(vec![masked(1, NOT_READING, 0)?])?]);
+            rules.insert(SYS_open, vec![rule(vec![masked(1, NON_READ_FLAGS, 0)?])?]);
         }
-        Files::Writable => {
-            rules.extend(unconditional(READING));
-            rules.extend(unconditional(WRITING));
+        FileAccess::Writable => {
+            rules.extend(unconditional(READ_CALLS));
+            rules.extend(unconditional(WRITE_CALLS));
         }
-        Files::Private => {
-            rules.extend(unconditional(READING));
-            rules.extend(unconditional(WRITING));
-            rules.extend(unconditional(OWNING));
+        FileAccess::Private => {
+            rules.extend(unconditional(READ_CALLS));
+            rules.extend(unconditional(WRITE_CALLS));
+            rules.extend(unconditional(OWNER_CALLS));
         }
     }
     Ok(rules)

@@ -11,19 +11,19 @@ const MAX_DEPTH: usize = 64;
 /// are integers that a float could not tell apart.
 pub(super) fn canonical(json: &str) -> Option<String> {
     // Most documents are sorted already, and are written without a list of their members.
-    Writer::default()
+    CanonicalWriter::default()
         .write(json)
-        .or_else(|| Writer { sorts: true, ..Writer::default() }.write(json))
+        .or_else(|| CanonicalWriter { sorts: true, ..CanonicalWriter::default() }.write(json))
 }
 
 #[derive(Default)]
-struct Writer {
+struct CanonicalWriter {
     /// Whether members are sorted. If not, an object that is out of order gives no text.
     sorts: bool,
     text: String,
 }
 
-impl Writer {
+impl CanonicalWriter {
     fn write(mut self, json: &str) -> Option<String> {
         let mut rest = json.trim_ascii_start();
         self.text.reserve(json.len());
@@ -220,7 +220,7 @@ mod tests {
 
         #[test]
         fn text_that_is_no_json_ends_too(json in ".*") {
-            // Nobody says what comes of it, only that something does.
+            // The result is unspecified; the function only has to return.
             let _ = canonical(&json);
         }
     }

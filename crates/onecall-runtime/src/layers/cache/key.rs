@@ -1,6 +1,6 @@
 //! The key of a cached answer: everything in a call that the answer depends on.
 
-use onecall_core::{AnswerForm, Hasher, ResolvedCall, ServerName, ToolName, ToolSpec};
+use onecall_core::{AnswerForm, DigestBuilder, ResolvedCall, ServerName, ToolName, ToolSpec};
 use serde_json::json;
 
 use super::canonical::canonical;
@@ -10,7 +10,7 @@ const MAX_ARGUMENTS: usize = 64 * 1024;
 
 /// The key of an answer. Calls with equal keys may share an answer.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct CacheKey {
     /// The identity of the server and of the account that it is used with.
     identity: [u8; 32],
     server: ServerName,
@@ -19,7 +19,7 @@ pub(super) struct Key {
     form: AnswerForm,
 }
 
-impl Key {
+impl CacheKey {
     /// The key of a call; `None` if its arguments are too long or nested too deeply.
     pub(super) fn of(identity: [u8; 32], spec: &ToolSpec, call: &ResolvedCall) -> Option<Self> {
         let arguments = call.arguments.get();
@@ -52,7 +52,7 @@ impl Key {
             AnswerForm::Untouched => "untouched",
         };
         let texts = [server.as_str(), tool.as_str(), arguments, form, &definition.to_string()];
-        let mut hasher = Hasher::default();
+        let mut hasher = DigestBuilder::default();
         hasher.add(identity);
         texts.iter().for_each(|text| hasher.add_part(text));
         hasher.finish().into_bytes()

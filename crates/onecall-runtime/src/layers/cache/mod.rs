@@ -6,16 +6,16 @@
 
 mod canonical;
 mod clock;
-mod containing;
-mod control;
 mod disk;
-mod eras;
-mod flights;
+mod epochs;
+mod functions;
+mod in_flight;
 mod key;
 mod memory;
-mod near;
-mod place;
-mod treatment;
+mod name_pattern;
+mod policy;
+mod storage;
+mod store_copies;
 
 use std::future::ready;
 use std::sync::Arc;
@@ -24,27 +24,27 @@ use std::time::{Duration, SystemTime};
 
 use onecall_core::{
     Answer, BoxFuture, CacheScope, CacheSettings, CallHandler, CallResult, Caller, Freshness,
-    QuestionChannel, ResolvedCall, RunContext, ServerName, ToolPattern, ToolSpec,
+    ResolvedCall, RunContext, ServerName, ServerQuestionChannel, ToolPattern, ToolSpec,
 };
 use serde::Serialize;
 
-pub(crate) use control::CacheControl;
+pub(crate) use functions::CacheFunctions;
 
 use clock::{Clock, SystemClock};
-use containing::names_containing;
 use disk::Disk;
-use eras::Eras;
-use flights::{Flight, Flights, Landed, Listing};
-use key::Key;
+use epochs::ServerEpochs;
+use in_flight::{CompletedCall, InFlightCall, InFlightCalls, Registration};
+use key::CacheKey;
 use memory::Memory;
-use place::Place;
-use treatment::Treatment;
+use name_pattern::pattern_of_names_containing;
+use policy::CachePolicy;
+use storage::CacheStorage;
 
 use crate::{CacheLookup, Metrics, StoreWriter};
 
 /// The prefix of callable names. A call without it belongs to no server, so there is no way to know
 /// when its answer changes.
-const CALLABLE: &str = "mcp__";
+const CALLABLE_PREFIX: &str = "mcp__";
 
 /// Gives each server, together with the account it is used with, an identity: answers of one
 /// identity are not used for another.
@@ -57,17 +57,17 @@ pub trait ServerIdentities: Send + Sync {
 pub struct Cache {
     config: Arc<CacheSettings>,
     clock: Arc<dyn Clock>,
-    eras: Arc<Eras>,
+    epochs: Arc<ServerEpochs>,
     identities: Arc<dyn ServerIdentities>,
     /// The storage that all programs share; `None` if each program has a cache of its own.
-    common: Option<Arc<Holdings>>,
+    shared: Option<Arc<CacheState>>,
     metrics: Arc<Metrics>,
 }
 
 /// The storage, the calls in progress and the counters of one cache.
-struct Holdings {
-    place: Place,
-    flights: Arc<Flights>,
+struct CacheState {
+    storage: CacheStorage,
+    in_flight: Arc<InFlightCalls>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -85,11 +85,11 @@ pub(crate) struct CacheStats {
     max_bytes: u64,
 }
 
-impl Holdings {
-    fn new(place: Place) -> Arc<Self> {
+impl CacheState {
+    fn new(storage: CacheStorage) -> Arc<Self> {
         Arc::new(Self {
-            place,
-            flights: Arc::default(),
+            storage,
+            in_flight: Arc::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         })
@@ -97,8 +97,8 @@ impl Holdings {
 
     /// Removes the answers of tools whose names match, and returns their number.
     async fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
-        self.flights.disown(pattern);
-        self.place.clear(pattern, now).await
+        self.in_flight.remove_matching(pattern);
+        self.storage.clear(pattern, now).await
     }
 }
 
@@ -111,18 +111,18 @@ impl Cache {
         store: Option<Arc<StoreWriter>>,
         identities: Arc<dyn ServerIdentities>,
     ) -> Self {
-        let eras = Arc::<Eras>::default();
-        let memory = || Place::Memory(Memory::new(&settings, Arc::clone(&eras)));
-        let place = match (settings.scope, store) {
+        let epochs = Arc::<ServerEpochs>::default();
+        let memory = || CacheStorage::Memory(Memory::new(&settings, Arc::clone(&epochs)));
+        let storage = match (settings.scope, store) {
             (CacheScope::Run, _) => None,
             (CacheScope::Shared, Some(store)) => {
-                Some(Place::Disk(Disk::new(&settings, store, Arc::clone(&eras))))
+                Some(CacheStorage::Disk(Disk::new(&settings, store, Arc::clone(&epochs))))
             }
             (CacheScope::Process | CacheScope::Shared, _) => Some(memory()),
         };
-        let common = place.map(Holdings::new);
+        let shared = storage.map(CacheState::new);
         let (clock, metrics) = (Arc::new(SystemClock), Arc::default());
-        Self { config: Arc::new(settings), clock, eras, identities, common, metrics }
+        Self { config: Arc::new(settings), clock, epochs, identities, shared, metrics }
     }
 
     /// Replaces the metrics that cache lookups are counted in.
@@ -132,60 +132,60 @@ impl Cache {
     }
 
     /// The cache layer for the calls of one program; `host` executes the calls that miss.
-    pub(crate) fn around(&self, host: Arc<dyn CallHandler>) -> Cached {
+    pub(crate) fn around(&self, host: Arc<dyn CallHandler>) -> CacheLayer {
         let own = || {
-            let memory = Memory::new(&self.config, Arc::clone(&self.eras));
-            Holdings::new(Place::Memory(memory))
+            let memory = Memory::new(&self.config, Arc::clone(&self.epochs));
+            CacheState::new(CacheStorage::Memory(memory))
         };
-        Cached {
+        CacheLayer {
             host,
             config: Arc::clone(&self.config),
             clock: Arc::clone(&self.clock),
-            eras: Arc::clone(&self.eras),
+            epochs: Arc::clone(&self.epochs),
             identities: Arc::clone(&self.identities),
-            holdings: self.common.clone().unwrap_or_else(own),
+            state: self.shared.clone().unwrap_or_else(own),
             metrics: Arc::clone(&self.metrics),
         }
     }
 
     /// Removes shared answers of tools whose names contain `text`, and returns their number.
     pub async fn clear(&self, text: &str) -> u64 {
-        match (&self.common, names_containing(text)) {
-            (Some(common), Ok(pattern)) => common.clear(&pattern, self.clock.now()).await,
+        match (&self.shared, pattern_of_names_containing(text)) {
+            (Some(shared), Ok(pattern)) => shared.clear(&pattern, self.clock.now()).await,
             _ => 0,
         }
     }
 
     /// Invalidates all answers of these servers, whose configuration or account has changed.
-    pub fn forget<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
-        servers.into_iter().for_each(|server| self.eras.changed(server));
+    pub fn invalidate_servers<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
+        servers.into_iter().for_each(|server| self.epochs.record_change(server));
     }
 }
 
 /// The cache layer of one program.
-pub(crate) struct Cached {
+pub(crate) struct CacheLayer {
     host: Arc<dyn CallHandler>,
     config: Arc<CacheSettings>,
     clock: Arc<dyn Clock>,
-    eras: Arc<Eras>,
+    epochs: Arc<ServerEpochs>,
     identities: Arc<dyn ServerIdentities>,
-    holdings: Arc<Holdings>,
+    state: Arc<CacheState>,
     metrics: Arc<Metrics>,
 }
 
-impl Cached {
+impl CacheLayer {
     /// Removes the answers of tools whose names match, and returns their number.
     pub(crate) async fn clear(&self, pattern: &ToolPattern) -> u64 {
-        self.holdings.clear(pattern, self.clock.now()).await
+        self.state.clear(pattern, self.clock.now()).await
     }
 
     pub(crate) async fn stats(&self) -> CacheStats {
-        let (entries, bytes) = self.holdings.place.size(self.clock.now()).await;
+        let (entries, bytes) = self.state.storage.size(self.clock.now()).await;
         let is_this = |(_, scope): &&(&str, CacheScope)| *scope == self.config.scope;
         CacheStats {
             scope: CacheScope::NAMES.iter().find(is_this).map_or("", |(name, _)| *name),
-            hits: self.holdings.hits.load(Ordering::Relaxed),
-            misses: self.holdings.misses.load(Ordering::Relaxed),
+            hits: self.state.hits.load(Ordering::Relaxed),
+            misses: self.state.misses.load(Ordering::Relaxed),
             entries,
             bytes,
             max_bytes: self.config.max_bytes,
@@ -194,81 +194,81 @@ impl Cached {
 
     /// Executes a call as its tool is to be treated: cached, passed on, or as a change.
     fn call_tool(&self, spec: Arc<ToolSpec>, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
-        match Treatment::of(&spec, &self.config) {
-            Treatment::Keep(ttl) => match self.key(&spec, &call) {
+        match CachePolicy::of(&spec, &self.config) {
+            CachePolicy::Keep(ttl) => match self.key(&spec, &call) {
                 Some(key) => self.answer(key, spec, ttl, call),
-                None => self.host.call(self.questioned(call)),
+                None => self.host.call(self.with_question_counter(call)),
             },
-            Treatment::Pass => self.host.call(self.questioned(call)),
-            Treatment::Invalidate => {
-                let call = self.questioned(call);
-                Box::pin(async move { self.change(&spec.server, call).await })
+            CachePolicy::Bypass => self.host.call(self.with_question_counter(call)),
+            CachePolicy::Invalidate => {
+                let call = self.with_question_counter(call);
+                Box::pin(async move { self.make_changing_call(&spec.server, call).await })
             }
         }
     }
 
     /// The cache key of a call; `None` if its answer cannot be cached.
-    fn key(&self, spec: &ToolSpec, call: &ResolvedCall) -> Option<Key> {
-        Key::of(self.identities.identity(&spec.server)?, spec, call)
+    fn key(&self, spec: &ToolSpec, call: &ResolvedCall) -> Option<CacheKey> {
+        CacheKey::of(self.identities.identity(&spec.server)?, spec, call)
     }
 
     /// Answers from the cache, by joining an identical call, or by making the call.
     fn answer(
         &self,
-        key: Key,
+        key: CacheKey,
         spec: Arc<ToolSpec>,
         ttl: Duration,
         call: ResolvedCall,
     ) -> BoxFuture<'_, CallResult> {
         let now = self.clock.now();
         if call.freshness != Freshness::New
-            && let Some(value) = self.holdings.place.at_hand(&key, &spec, now, ttl)
+            && let Some(value) = self.state.storage.get_in_memory(&key, &spec, now, ttl)
         {
             self.count_hit();
             return Box::pin(ready(Ok(Answer::cached(value))));
         }
-        Box::pin(self.find(Arc::new(key), spec, ttl, call, now))
+        Box::pin(self.answer_after_memory_miss(Arc::new(key), spec, ttl, call, now))
     }
 
     /// Answers a call that is not in memory: from the store, by joining a call, or by making it.
-    async fn find(
+    async fn answer_after_memory_miss(
         &self,
-        key: Arc<Key>,
+        key: Arc<CacheKey>,
         spec: Arc<ToolSpec>,
         ttl: Duration,
         call: ResolvedCall,
         now: SystemTime,
     ) -> CallResult {
-        let place = &self.holdings.place;
+        let storage = &self.state.storage;
         let is_new = call.freshness == Freshness::New;
         if is_new {
-            place.forget(&key, &spec, now).await;
-        } else if let Some(value) = place.far_off(&key, &spec, now, ttl).await {
+            storage.forget(&key, &spec, now).await;
+        } else if let Some(value) = storage.get_from_store(&key, &spec, now, ttl).await {
             self.count_hit();
             return Ok(Answer::cached(value));
         }
-        let changes = self.eras.of(&spec.server).changes;
-        let under_way = if is_new { None } else { self.holdings.flights.join(&key, changes) };
-        let Some(flight) = under_way else {
+        let changes = self.epochs.of(&spec.server).changes;
+        let joinable = if is_new { None } else { self.state.in_flight.join(&key, changes) };
+        let Some(shared_call) = joinable else {
             self.count_miss();
-            let landed = self.depart(key, spec, ttl, self.questioned(call)).await;
-            return landed.result.clone().map(Answer::live);
+            let completed = self.start_call(key, spec, ttl, self.with_question_counter(call)).await;
+            return completed.result.clone().map(Answer::live);
         };
-        let landed = flight.await;
-        if landed.is_for_all {
+        let completed = shared_call.await;
+        if completed.is_shareable {
             self.count_hit();
-            return landed.result.clone().map(Answer::cached);
+            return completed.result.clone().map(Answer::cached);
         }
         self.count_miss();
-        self.host.call(self.questioned(call)).await
+        self.host.call(self.with_question_counter(call)).await
     }
 
     /// Wraps the call so that questions of its server to the client are counted.
-    fn questioned(&self, mut call: ResolvedCall) -> ResolvedCall {
+    fn with_question_counter(&self, mut call: ResolvedCall) -> ResolvedCall {
         if let Some(caller) = &call.run.caller {
-            let (eras, asked) = (Arc::clone(&self.eras), Arc::clone(&caller.questions));
-            let questions: QuestionChannel = Arc::new(move |question| {
-                eras.asked(&question.server);
+            let (epochs, asked) = (Arc::clone(&self.epochs), Arc::clone(&caller.questions));
+            let questions: ServerQuestionChannel = Arc::new(move |question| {
+                epochs.record_question(&question.server);
                 asked(question)
             });
             let caller = Some(Arc::new(Caller { questions, ..Caller::clone(caller) }));
@@ -278,96 +278,97 @@ impl Cached {
     }
 
     fn count_miss(&self) {
-        self.holdings.misses.fetch_add(1, Ordering::Relaxed);
-        self.metrics.looked_up(CacheLookup::Miss);
+        self.state.misses.fetch_add(1, Ordering::Relaxed);
+        self.metrics.count_cache_lookup(CacheLookup::Miss);
     }
 
     fn count_hit(&self) {
-        self.holdings.hits.fetch_add(1, Ordering::Relaxed);
-        self.metrics.looked_up(CacheLookup::Hit);
+        self.state.hits.fetch_add(1, Ordering::Relaxed);
+        self.metrics.count_cache_lookup(CacheLookup::Hit);
     }
 
     /// Makes a call that others may join, and caches its answer.
-    fn depart(
+    fn start_call(
         &self,
-        key: Arc<Key>,
+        key: Arc<CacheKey>,
         spec: Arc<ToolSpec>,
         ttl: Duration,
         call: ResolvedCall,
-    ) -> Flight {
+    ) -> InFlightCall {
         let (host, clock) = (Arc::clone(&self.host), Arc::clone(&self.clock));
-        let (eras, holdings) = (Arc::clone(&self.eras), Arc::clone(&self.holdings));
-        let (era, name) = (eras.of(&spec.server), call.name.clone());
+        let (epochs, state) = (Arc::clone(&self.epochs), Arc::clone(&self.state));
+        let (epoch, name) = (epochs.of(&spec.server), call.name.clone());
         let asked = Arc::clone(&key);
-        let make = move |listing: Listing| -> BoxFuture<'static, Arc<Landed>> {
+        let make = move |registration: Registration| -> BoxFuture<'static, Arc<CompletedCall>> {
             Box::pin(async move {
                 // The age counts from the start of the call: the answer may be as old as that.
-                let ticket = holdings.place.ticket(&asked, clock.now(), era.changes).await;
+                let call_start =
+                    state.storage.note_call_start(&asked, clock.now(), epoch.changes).await;
                 let result = host.call(call).await.map(|answer| answer.value);
-                let is_for_all = eras.of(&spec.server).questions == era.questions;
+                let is_shareable = epochs.of(&spec.server).questions == epoch.questions;
                 if let Ok(value) = &result
-                    && is_for_all
-                    && listing.is_current()
+                    && is_shareable
+                    && registration.is_current()
                 {
                     let (value, now) = (value.clone(), clock.now());
-                    holdings.place.put(asked, spec, value, ticket, now, ttl).await;
+                    state.storage.insert(asked, spec, value, call_start, now, ttl).await;
                 }
-                drop(listing);
-                Arc::new(Landed { result, is_for_all })
+                drop(registration);
+                Arc::new(CompletedCall { result, is_shareable })
             })
         };
-        self.holdings.flights.depart(key, name, era.changes, make)
+        self.state.in_flight.register(key, name, epoch.changes, make)
     }
 
     /// Makes a call that may change something. Answers of its server from before or during the call
     /// are not used afterwards.
-    async fn change(&self, server: &ServerName, call: ResolvedCall) -> CallResult {
-        self.eras.changed(server);
-        self.holdings.place.forget_server(server, self.clock.now()).await;
-        let mut change = Change { cached: self, server, is_over: false };
+    async fn make_changing_call(&self, server: &ServerName, call: ResolvedCall) -> CallResult {
+        self.epochs.record_change(server);
+        self.state.storage.forget_server(server, self.clock.now()).await;
+        let mut change = ChangingCall { layer: self, server, is_over: false };
         let result = self.host.call(call).await;
         change.is_over = true;
         drop(change);
-        self.holdings.place.forget_server(server, self.clock.now()).await;
+        self.state.storage.forget_server(server, self.clock.now()).await;
         result
     }
 }
 
 /// A changing call in progress. Its end invalidates answers even if the caller has gone away.
-struct Change<'a> {
-    cached: &'a Cached,
+struct ChangingCall<'a> {
+    layer: &'a CacheLayer,
     server: &'a ServerName,
     is_over: bool,
 }
 
-impl Drop for Change<'_> {
+impl Drop for ChangingCall<'_> {
     fn drop(&mut self) {
-        self.cached.eras.changed(self.server);
+        self.layer.epochs.record_change(self.server);
         if !self.is_over {
-            let now = self.cached.clock.now();
-            self.cached.holdings.place.forget_server_soon(self.server, now);
+            let now = self.layer.clock.now();
+            self.layer.state.storage.forget_server_soon(self.server, now);
         }
     }
 }
 
-impl Drop for Cached {
+impl Drop for CacheLayer {
     fn drop(&mut self) {
-        self.holdings.place.settle();
+        self.state.storage.write_hits();
     }
 }
 
 /// An answer is cached only if this many of its size would fit.
-const LEAST_ENTRIES: u64 = 8;
+const MIN_ENTRIES: u64 = 8;
 
 /// The size of the largest answer that is cached, in bytes.
-fn largest(config: &CacheSettings) -> u64 {
-    config.max_bytes / LEAST_ENTRIES
+fn max_answer_bytes(config: &CacheSettings) -> u64 {
+    config.max_bytes / MIN_ENTRIES
 }
 
-impl CallHandler for Cached {
+impl CallHandler for CacheLayer {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         match &call.tool {
-            Ok(spec) if spec.callable.as_str().starts_with(CALLABLE) => {
+            Ok(spec) if spec.callable.as_str().starts_with(CALLABLE_PREFIX) => {
                 self.call_tool(Arc::clone(spec), call)
             }
             _ => self.host.call(call),

@@ -9,8 +9,9 @@ use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 
 use onecall_core::{
-    Abilities, AnswerForm, AnswerOrigin, CallableName, ClientId, LogEntry, Question, Resolution,
-    RunId, RunKind, Subject, ToolAnnotations, ToolError, ToolName, ToolValue,
+    AnswerForm, AnswerOrigin, CallableName, CallerCapabilities, ClientId, LogIndex, Resolution,
+    RunId, RunKind, ServerQuestion, ServerQuestionKind, ToolAnnotations, ToolError, ToolName,
+    ToolValue,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -33,8 +34,8 @@ struct Server {
     hold: Option<Semaphore>,
     /// Lets go of everything but `read_…` by itself.
     holds_reading_only: bool,
-    /// Rung when a call has come.
-    came: Notify,
+    /// Notified when a call has arrived.
+    call_arrived: Notify,
     cancelled: AtomicUsize,
 }
 
@@ -47,15 +48,15 @@ impl Server {
         self.calls.load(Ordering::SeqCst)
     }
 
-    fn let_go(&self, calls: usize) {
+    fn release_calls(&self, calls: usize) {
         self.hold.as_ref().unwrap().add_permits(calls);
     }
 }
 
 /// Counts a call that was not made to its end.
-struct Uncounted<'a>(Option<&'a AtomicUsize>);
+struct CancellationCounter<'a>(Option<&'a AtomicUsize>);
 
-impl Drop for Uncounted<'_> {
+impl Drop for CancellationCounter<'_> {
     fn drop(&mut self) {
         if let Some(cancelled) = self.0 {
             cancelled.fetch_add(1, Ordering::SeqCst);
@@ -90,18 +91,19 @@ impl CallHandler for Server {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
-            self.came.notify_one();
-            let mut uncounted = Uncounted(Some(&self.cancelled));
+            self.call_arrived.notify_one();
+            let mut counter = CancellationCounter(Some(&self.cancelled));
             if let (true, Some(caller)) = (self.asks, &call.run.caller) {
                 let (server, params) = (ServerName::new("s"), RawValue::NULL.to_owned());
-                let question = Question { server, subject: Subject::Elicitation, params };
+                let question =
+                    ServerQuestion { server, kind: ServerQuestionKind::Elicitation, params };
                 let _ = caller.ask(question).await;
             }
             let is_held = !self.holds_reading_only || call.name.as_str().contains("__read_");
             if let Some(hold) = self.hold.as_ref().filter(|_| is_held) {
                 hold.acquire().await.unwrap().forget();
             }
-            uncounted.0 = None;
+            counter.0 = None;
             if self.fails {
                 return Err(ToolError::failed(&call.name, format!("no {number}")));
             }
@@ -113,7 +115,7 @@ impl CallHandler for Server {
 /// The layers of one program: a decision, then the cache.
 struct Program {
     server: Arc<Server>,
-    cached: Cached,
+    cached: CacheLayer,
 }
 
 impl Program {
@@ -128,9 +130,9 @@ impl Program {
 }
 
 impl Deref for Program {
-    type Target = Cached;
+    type Target = CacheLayer;
 
-    fn deref(&self) -> &Cached {
+    fn deref(&self) -> &CacheLayer {
         &self.cached
     }
 }
@@ -172,14 +174,14 @@ impl ServerIdentities for Accounts {
 }
 
 /// A server behind a cache.
-struct Bench {
+struct CacheSetup {
     server: Arc<Server>,
     clock: Arc<StoppedClock>,
     accounts: Arc<Accounts>,
     cache: Cache,
 }
 
-impl Bench {
+impl CacheSetup {
     fn new(server: Server) -> Self {
         Self::with(server, CacheSettings::default())
     }
@@ -210,13 +212,14 @@ fn call_of(name: &str, arguments: &str) -> ResolvedCall {
         arguments: RawValue::from_string(arguments.to_owned()).unwrap(),
         form: AnswerForm::Value,
         freshness: Freshness::Any,
+        site: None,
         run: run(None),
-        log_entry: LogEntry::default(),
+        log_index: LogIndex::default(),
     }
 }
 
 fn run(caller: Option<Arc<Caller>>) -> Arc<RunContext> {
-    Arc::new(RunContext { id: RunId::known("run"), kind: RunKind::Program, caller })
+    Arc::new(RunContext { id: RunId::from_existing("run"), kind: RunKind::Program, caller })
 }
 
 fn text(result: CallResult) -> String {
@@ -238,11 +241,11 @@ async fn fresh(program: &Program, name: &str) -> String {
 
 #[tokio::test]
 async fn the_same_question_is_asked_once() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     assert_eq!(ask(&program, "s__read_a", r#"{"x":1,"y":{"b":2,"a":[]}}"#).await, "1");
     assert_eq!(ask(&program, "s__read_a", r#"{ "y":{"a":[],"b":2}, "x":1 }"#).await, "1");
-    assert_eq!(ask(&bench.program(), "s__read_a", r#"{"y":{"a":[],"b":2},"x":1}"#).await, "1");
+    assert_eq!(ask(&setup.program(), "s__read_a", r#"{"y":{"a":[],"b":2},"x":1}"#).await, "1");
     let others = [
         ("s__read_a", r#"{"x":1.0,"y":{"b":2,"a":[]}}"#),
         ("s__read_a", "{}"),
@@ -260,8 +263,8 @@ async fn the_same_question_is_asked_once() {
 
 #[tokio::test]
 async fn integers_that_no_float_tells_apart_are_different_questions() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     for (number, arguments) in
         [r#"{"n":100000000000000000000001}"#, r#"{"n":100000000000000000000002}"#]
             .into_iter()
@@ -275,63 +278,63 @@ async fn integers_that_no_float_tells_apart_are_different_questions() {
 async fn an_answer_expires_when_its_time_is_over() {
     let brief = (ToolPattern::parse("*_brief").unwrap(), Duration::from_secs(10));
     let config = CacheSettings { ttls: vec![brief], ..CacheSettings::default() };
-    let bench = Bench::with(Server::default(), config);
-    let program = bench.program();
+    let setup = CacheSetup::with(Server::default(), config);
+    let program = setup.program();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
     assert_eq!(ask(&program, "s__read_brief", "{}").await, "2");
-    bench.clock.set(1_000_009);
+    setup.clock.set(1_000_009);
     assert_eq!(ask(&program, "s__read_brief", "{}").await, "2");
-    bench.clock.set(1_000_010);
+    setup.clock.set(1_000_010);
     assert_eq!(ask(&program, "s__read_brief", "{}").await, "3");
-    bench.clock.set(1_000_299);
+    setup.clock.set(1_000_299);
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
-    bench.clock.set(1_000_300);
+    setup.clock.set(1_000_300);
     assert_eq!(ask(&program, "s__read_a", "{}").await, "4");
-    // Somebody has put the clock back, and nobody can tell how old it is.
-    bench.clock.set(1_000_000);
+    // The clock was set back, so the age of the answer is unknown.
+    setup.clock.set(1_000_000);
     assert_eq!(ask(&program, "s__read_a", "{}").await, "5");
 }
 
 #[tokio::test]
 async fn the_oldest_answers_make_room() {
     let config = CacheSettings { max_bytes: 100_000, ..CacheSettings::default() };
-    let bench = Bench::with(Server { length: 9_000, ..Server::default() }, config);
-    let program = bench.program();
+    let setup = CacheSetup::with(Server { length: 9_000, ..Server::default() }, config);
+    let program = setup.program();
     for number in 0..30 {
         ask(&program, "s__read_a", &format!(r#"{{"n":{number}}}"#)).await;
     }
     let stats = program.stats().await;
     assert!((5..=10).contains(&stats.entries) && stats.bytes <= 100_000, "{stats:?}");
-    assert_eq!(bench.server.calls(), 30);
+    assert_eq!(setup.server.calls(), 30);
     ask(&program, "s__read_a", r#"{"n":29}"#).await;
-    assert_eq!(bench.server.calls(), 30);
+    assert_eq!(setup.server.calls(), 30);
     ask(&program, "s__read_a", r#"{"n":0}"#).await;
-    assert_eq!(bench.server.calls(), 31);
+    assert_eq!(setup.server.calls(), 31);
 }
 
 #[tokio::test]
 async fn what_is_too_large_is_not_kept() {
     let config = CacheSettings { max_bytes: 100_000, ..CacheSettings::default() };
-    let bench = Bench::with(Server { length: 13_000, ..Server::default() }, config);
-    let program = bench.program();
+    let setup = CacheSetup::with(Server { length: 13_000, ..Server::default() }, config);
+    let program = setup.program();
     for calls in 1..=2 {
         ask(&program, "s__read_a", "{}").await;
-        assert_eq!(bench.server.calls(), calls);
+        assert_eq!(setup.server.calls(), calls);
     }
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(70_000));
     let deep = format!(r#"{{"x":{}{}}}"#, "[".repeat(100), "]".repeat(100));
     for arguments in [&long, &deep, &long, &deep] {
         ask(&program, "s__read_a", arguments).await;
     }
-    assert_eq!(bench.server.calls(), 4);
+    assert_eq!(setup.server.calls(), 4);
 }
 
 #[tokio::test]
 async fn errors_are_not_kept() {
-    let bench = Bench::new(Server { fails: true, ..Server::default() });
-    let program = bench.program();
+    let setup = CacheSetup::new(Server { fails: true, ..Server::default() });
+    let program = setup.program();
     for number in 1..=2 {
         let expected = format!("'mcp__s__read_a' failed: no {number}");
         assert_eq!(ask(&program, "s__read_a", "{}").await, expected);
@@ -340,8 +343,8 @@ async fn errors_are_not_kept() {
 
 #[tokio::test]
 async fn a_change_ends_what_its_server_said() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
     assert_eq!(ask(&program, "t__read_a", "{}").await, "2");
     assert_eq!(ask(&program, "s__write", "{}").await, "3");
@@ -353,72 +356,72 @@ async fn a_change_ends_what_its_server_said() {
 
 #[tokio::test]
 async fn what_is_said_around_a_change_is_not_kept() {
-    let bench = Bench::new(Server::holding());
+    let setup = CacheSetup::new(Server::holding());
     let start = |name: &'static str| {
-        let program = bench.program();
+        let program = setup.program();
         tokio::spawn(async move { ask(&program, name, "{}").await })
     };
     // One that begins before the change, and one that begins and ends within it.
     let before = start("s__read_a");
-    bench.server.came.notified().await;
+    setup.server.call_arrived.notified().await;
     let change = start("s__write");
-    bench.server.came.notified().await;
+    setup.server.call_arrived.notified().await;
     let within = start("s__read_a");
-    bench.server.came.notified().await;
-    bench.server.let_go(3);
+    setup.server.call_arrived.notified().await;
+    setup.server.release_calls(3);
     let answers = [before.await.unwrap(), change.await.unwrap(), within.await.unwrap()];
     assert_eq!(answers, ["1", "2", "3"]);
-    bench.server.let_go(1);
-    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "4");
-    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "4");
+    setup.server.release_calls(1);
+    assert_eq!(ask(&setup.program(), "s__read_a", "{}").await, "4");
+    assert_eq!(ask(&setup.program(), "s__read_a", "{}").await, "4");
 }
 
 #[tokio::test]
 async fn a_change_counts_though_nobody_waits_for_its_end() {
-    let bench = Bench::new(Server::holding());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::holding());
+    let program = setup.program();
     let change = tokio::spawn(async move { ask(&program, "s__write", "{}").await });
-    bench.server.came.notified().await;
-    bench.server.let_go(0);
-    let reading = bench.program();
+    setup.server.call_arrived.notified().await;
+    setup.server.release_calls(0);
+    let reading = setup.program();
     let read = tokio::spawn(async move { ask(&reading, "s__read_a", "{}").await });
-    bench.server.came.notified().await;
+    setup.server.call_arrived.notified().await;
     change.abort();
     assert!(change.await.unwrap_err().is_cancelled());
-    bench.server.let_go(2);
+    setup.server.release_calls(2);
     assert_eq!(read.await.unwrap(), "2");
-    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "3");
+    assert_eq!(ask(&setup.program(), "s__read_a", "{}").await, "3");
 }
 
 #[tokio::test]
 async fn calls_alike_are_made_once() {
-    let bench = Bench::new(Server::holding());
+    let setup = CacheSetup::new(Server::holding());
     let calls: Vec<_> = (0..20)
         .map(|_| {
-            let program = bench.program();
+            let program = setup.program();
             tokio::spawn(async move { ask(&program, "s__read_a", "{}").await })
         })
         .collect();
-    bench.server.came.notified().await;
-    bench.server.let_go(1);
+    setup.server.call_arrived.notified().await;
+    setup.server.release_calls(1);
     for call in calls {
         assert_eq!(call.await.unwrap(), "1");
     }
-    let stats = bench.program().stats().await;
-    assert_eq!((bench.server.calls(), stats.hits, stats.misses), (1, 19, 1));
+    let stats = setup.program().stats().await;
+    assert_eq!((setup.server.calls(), stats.hits, stats.misses), (1, 19, 1));
 }
 
 #[tokio::test]
 async fn an_error_reaches_everybody_who_waits() {
-    let bench = Bench::new(Server { fails: true, ..Server::holding() });
+    let setup = CacheSetup::new(Server { fails: true, ..Server::holding() });
     let calls: Vec<_> = (0..3)
         .map(|_| {
-            let program = bench.program();
+            let program = setup.program();
             tokio::spawn(async move { ask(&program, "s__read_a", "{}").await })
         })
         .collect();
-    bench.server.came.notified().await;
-    bench.server.let_go(1);
+    setup.server.call_arrived.notified().await;
+    setup.server.release_calls(1);
     for call in calls {
         assert_eq!(call.await.unwrap(), "'mcp__s__read_a' failed: no 1");
     }
@@ -426,100 +429,100 @@ async fn an_error_reaches_everybody_who_waits() {
 
 #[tokio::test]
 async fn a_call_goes_on_while_somebody_waits_for_it() {
-    let bench = Bench::new(Server::holding());
+    let setup = CacheSetup::new(Server::holding());
     let start = || {
-        let program = bench.program();
+        let program = setup.program();
         tokio::spawn(async move { ask(&program, "s__read_a", "{}").await })
     };
     let (first, second, third) = (start(), start(), start());
-    bench.server.came.notified().await;
+    setup.server.call_arrived.notified().await;
     tokio::task::yield_now().await;
     first.abort();
     third.abort();
     assert!(first.await.unwrap_err().is_cancelled());
     assert!(third.await.unwrap_err().is_cancelled());
-    bench.server.let_go(1);
+    setup.server.release_calls(1);
     assert_eq!(second.await.unwrap(), "1");
-    assert_eq!(bench.server.calls(), 1);
+    assert_eq!(setup.server.calls(), 1);
 
-    let bench = Bench::new(Server::holding());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::holding());
+    let program = setup.program();
     let last = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
-    bench.server.came.notified().await;
+    setup.server.call_arrived.notified().await;
     last.abort();
     assert!(last.await.unwrap_err().is_cancelled());
-    assert_eq!(bench.server.cancelled.load(Ordering::SeqCst), 1);
-    bench.server.let_go(1);
-    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+    assert_eq!(setup.server.cancelled.load(Ordering::SeqCst), 1);
+    setup.server.release_calls(1);
+    assert_eq!(ask(&setup.program(), "s__read_a", "{}").await, "2");
 }
 
 #[tokio::test]
 async fn nobody_joins_a_call_from_before_a_change() {
-    let bench = Bench::new(Server::holding());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::holding());
+    let program = setup.program();
     let before = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
-    bench.server.came.notified().await;
-    bench.cache.forget([&ServerName::new("s")]);
-    let program = bench.program();
+    setup.server.call_arrived.notified().await;
+    setup.cache.invalidate_servers([&ServerName::new("s")]);
+    let program = setup.program();
     let after = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
-    bench.server.came.notified().await;
-    bench.server.let_go(2);
+    setup.server.call_arrived.notified().await;
+    setup.server.release_calls(2);
     assert_eq!((before.await.unwrap(), after.await.unwrap()), ("1".into(), "2".into()));
-    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+    assert_eq!(ask(&setup.program(), "s__read_a", "{}").await, "2");
 }
 
 #[tokio::test]
 async fn a_fresh_answer_takes_the_place_of_the_kept_one() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
     assert_eq!(fresh(&program, "s__read_a").await, "2");
     assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
 
     // One that was asked earlier and answers later does not.
-    let bench = Bench::new(Server::holding());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::holding());
+    let program = setup.program();
     let early = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
-    bench.server.came.notified().await;
-    let program = bench.program();
+    setup.server.call_arrived.notified().await;
+    let program = setup.program();
     let late = tokio::spawn(async move { fresh(&program, "s__read_a").await });
-    bench.server.came.notified().await;
-    bench.server.let_go(2);
+    setup.server.call_arrived.notified().await;
+    setup.server.release_calls(2);
     assert_eq!((early.await.unwrap(), late.await.unwrap()), ("1".into(), "2".into()));
-    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+    assert_eq!(ask(&setup.program(), "s__read_a", "{}").await, "2");
 }
 
 #[tokio::test]
 async fn a_tool_that_is_blocked_meanwhile_is_not_answered_for() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
-    bench.server.blocked.lock().unwrap().push("mcp__s__read_a");
+    setup.server.blocked.lock().unwrap().push("mcp__s__read_a");
     let refused = "'mcp__s__read_a' is not available in execute_program";
     assert_eq!(ask(&program, "s__read_a", "{}").await, refused);
 }
 
 #[tokio::test]
 async fn another_tool_of_the_same_name_answers_for_itself() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
-    *bench.server.description.lock().unwrap() = "something else";
+    *setup.server.description.lock().unwrap() = "something else";
     assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
     assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
 }
 
 #[tokio::test]
 async fn another_account_has_answers_of_its_own() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
-    bench.accounts.set(Some(1));
+    setup.accounts.set(Some(1));
     assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
-    bench.accounts.set(Some(0));
+    setup.accounts.set(Some(0));
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
-    // Nobody knows who answers.
-    bench.accounts.set(None);
+    // Without an identity of the server, answers are not cached.
+    setup.accounts.set(None);
     assert_eq!(ask(&program, "s__read_a", "{}").await, "3");
     assert_eq!(ask(&program, "s__read_a", "{}").await, "4");
 }
@@ -527,8 +530,8 @@ async fn another_account_has_answers_of_its_own() {
 #[tokio::test]
 async fn a_program_may_have_a_cache_of_its_own() {
     let config = CacheSettings { scope: CacheScope::Run, ..CacheSettings::default() };
-    let bench = Bench::with(Server::default(), config);
-    let (one, other) = (bench.program(), bench.program());
+    let setup = CacheSetup::with(Server::default(), config);
+    let (one, other) = (setup.program(), setup.program());
     assert_eq!(ask(&one, "s__read_a", "{}").await, "1");
     assert_eq!(ask(&one, "s__read_a", "{}").await, "1");
     assert_eq!(ask(&other, "s__read_a", "{}").await, "2");
@@ -539,8 +542,8 @@ async fn a_program_may_have_a_cache_of_its_own() {
 
 #[tokio::test]
 async fn clearing_forgets_what_fits() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     let names = ["s__read_a", "s__read_b", "t__read_a"];
     for name in names {
         ask(&program, name, "{}").await;
@@ -558,42 +561,42 @@ async fn clearing_forgets_what_fits() {
 
 #[tokio::test]
 async fn clearing_forgets_what_is_still_under_way() {
-    let bench = Bench::new(Server::holding());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::holding());
+    let program = setup.program();
     let before = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
-    bench.server.came.notified().await;
-    bench.program().clear(&ToolPattern::parse("*").unwrap()).await;
-    bench.server.let_go(2);
+    setup.server.call_arrived.notified().await;
+    setup.program().clear(&ToolPattern::parse("*").unwrap()).await;
+    setup.server.release_calls(2);
     assert_eq!(before.await.unwrap(), "1");
-    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+    assert_eq!(ask(&setup.program(), "s__read_a", "{}").await, "2");
 }
 
 fn client() -> Arc<Caller> {
-    Arc::new(Caller { abilities: Abilities::all(), ..Caller::silent(ClientId(1)) })
+    Arc::new(Caller { capabilities: CallerCapabilities::all(), ..Caller::silent(ClientId(1)) })
 }
 
 #[tokio::test]
 async fn an_answer_that_a_client_had_a_part_in_is_its_own() {
-    let bench = Bench::new(Server { asks: true, ..Server::holding() });
+    let setup = CacheSetup::new(Server { asks: true, ..Server::holding() });
     let start = || {
-        let program = bench.program();
+        let program = setup.program();
         let call = ResolvedCall { run: run(Some(client())), ..call_of("s__read_a", "{}") };
         tokio::spawn(async move { text(program.call(call).await) })
     };
     let (first, second) = (start(), start());
-    bench.server.came.notified().await;
-    bench.server.let_go(2);
+    setup.server.call_arrived.notified().await;
+    setup.server.release_calls(2);
     let mut answers = [first.await.unwrap(), second.await.unwrap()];
     answers.sort();
     assert_eq!(answers, ["1", "2"]);
-    bench.server.let_go(1);
+    setup.server.release_calls(1);
     assert_eq!(start().await.unwrap(), "3");
 }
 
 #[tokio::test]
 async fn an_answer_tells_where_it_comes_from() {
-    let bench = Bench::new(Server::default());
-    let program = bench.program();
+    let setup = CacheSetup::new(Server::default());
+    let program = setup.program();
     for (arguments, origin) in [
         ("{}", AnswerOrigin::Live),
         ("{}", AnswerOrigin::Cache),

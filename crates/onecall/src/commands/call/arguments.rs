@@ -10,7 +10,9 @@ pub(super) fn read(words: &[String], schema: &Value) -> anyhow::Result<Map<Strin
     for word in words {
         let (key, value) =
             word.split_once('=').with_context(|| match word.starts_with('{') || word == "-" {
-                true => "a JSON object of all arguments comes after --args".to_owned(),
+                true => {
+                    "to pass all arguments as one JSON object, write it after --args".to_owned()
+                }
                 false => format!("'{word}' is not an argument: write it as key=value"),
             })?;
         let (key, value) = match key.strip_suffix(':') {

@@ -12,10 +12,11 @@ use serde_json::value::RawValue;
 use crate::cli::{CallArguments, Global};
 use crate::commands::run::read;
 use crate::commands::{note, say};
-use crate::layout::laid_out;
 use crate::live::COMMAND_LINE;
+use crate::pretty_json::pretty_json;
 use crate::setup;
 use crate::terminal::print;
+use crate::terminal_questions::while_asking;
 
 /// Calls a tool and prints its answer.
 pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<ExitCode> {
@@ -32,22 +33,23 @@ pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<Exi
                 serde_json::value::to_raw_value(&typed)?
             }
         };
-        let answer = gateway.call_tool(&spec.callable, arguments, COMMAND_LINE).await;
+        let call = gateway.call_tool(&spec.callable, arguments, COMMAND_LINE);
+        let answer = while_asking(gateway, global, call).await;
         anyhow::Ok(answer.map_err(|error| error.to_string()))
     })??;
     match answer {
         Ok(value) => {
             print(&match given.json {
                 true => as_json(&value)?,
-                false => shown(&value, given.raw),
+                false => answer_text(&value, given.raw),
             })?;
             if let ToolValue::WithContent { .. } = value {
                 note("The answer has more than text: in a program, read .content to get all of it");
             }
             Ok(ExitCode::SUCCESS)
         }
-        Err(said) => {
-            say(&said);
+        Err(message) => {
+            say(&message);
             Ok(ExitCode::FAILURE)
         }
     }
@@ -77,13 +79,13 @@ fn as_json(value: &ToolValue) -> anyhow::Result<String> {
             None => serde_json::value::to_raw_value(text)?,
         },
     };
-    Ok(laid_out(json.get()))
+    Ok(pretty_json(json.get()))
 }
 
-fn shown(value: &ToolValue, raw: bool) -> String {
+fn answer_text(value: &ToolValue, raw: bool) -> String {
     let json;
     let text = match value {
-        ToolValue::WithContent { value, .. } => return shown(value, raw),
+        ToolValue::WithContent { value, .. } => return answer_text(value, raw),
         ToolValue::Nothing => return String::new(),
         ToolValue::Json(json) => json.get(),
         ToolValue::Text(text) if raw => text,
@@ -95,6 +97,6 @@ fn shown(value: &ToolValue, raw: bool) -> String {
     match serde_json::from_str::<String>(text) {
         Ok(text) if !raw => format!("{text}\n"),
         _ if raw => format!("{text}\n"),
-        _ => laid_out(text),
+        _ => pretty_json(text),
     }
 }

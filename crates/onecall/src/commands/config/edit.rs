@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail, ensure};
-use onecall_clients::{Readers, TextFile, with_servers};
+use onecall_clients::{ReadableBy, TextFile, with_servers};
 
-use crate::commands::own_file::OwnFile;
-use crate::commands::pin::agrees;
+use crate::commands::editable_config::EditableConfig;
+use crate::commands::pin::confirm;
 use crate::commands::{note, say};
 
 /// Lets the user edit the configuration, and saves it if it is valid.
-pub(super) fn edit(own: &OwnFile) -> anyhow::Result<ExitCode> {
+pub(super) fn edit(own: &EditableConfig) -> anyhow::Result<ExitCode> {
     let editor = editor()?;
     let start = match own.exists() {
         true => own.text().to_owned(),
-        false => with_servers("", &[]).map_err(|error| own.wrong(&error))?,
+        false => with_servers("", &[]).map_err(|error| own.edit_error(&error))?,
     };
     let draft = draft(own.path());
-    TextFile::read(&draft)?.replace(&start, Readers::Owner)?;
+    TextFile::read(&draft)?.replace(&start, ReadableBy::Owner)?;
     let text = match edited(&editor, &draft, own) {
         Ok(text) => text,
         Err(error) if is_unchanged(&draft, &start) => {
@@ -50,7 +50,7 @@ fn remove(draft: &Path) -> anyhow::Result<()> {
 }
 
 /// Opens the draft until it is valid or the user gives up.
-fn edited(editor: &str, draft: &Path, own: &OwnFile) -> anyhow::Result<String> {
+fn edited(editor: &str, draft: &Path, own: &EditableConfig) -> anyhow::Result<String> {
     loop {
         open(editor, draft)?;
         let text = TextFile::read(draft)?.text().to_owned();
@@ -59,7 +59,7 @@ fn edited(editor: &str, draft: &Path, own: &OwnFile) -> anyhow::Result<String> {
             return Err(error);
         }
         say(&format!("error: {error:#}"));
-        if !agrees("Edit it again?")? {
+        if !confirm("Edit it again?")? {
             bail!("the configuration is not valid");
         }
     }

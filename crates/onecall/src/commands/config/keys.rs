@@ -3,21 +3,22 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use onecall_clients::edit::{self, EditError, Step, set_field};
-use onecall_clients::{Format, Shape, own_spot};
+use onecall_clients::edit::{self, EditError, PathStep, set_field};
+use onecall_clients::{FileFormat, SectionShape, own_config_section};
 use serde_json::Value;
 
-use crate::commands::own_file::OwnFile;
+use crate::commands::editable_config::EditableConfig;
 use crate::commands::{note, say};
 use crate::terminal::print;
 
 /// Prints a value.
-pub(super) fn get(key: &str, own: &OwnFile) -> anyhow::Result<ExitCode> {
-    let document = edit::read(own.text(), Format::Yaml).map_err(|error| own.wrong(&error))?;
+pub(super) fn get(key: &str, own: &EditableConfig) -> anyhow::Result<ExitCode> {
+    let document =
+        edit::read(own.text(), FileFormat::Yaml).map_err(|error| own.edit_error(&error))?;
     let steps = steps(key, own)?;
     let found = steps.iter().try_fold(&document, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Named(name) => value
+        PathStep::Key(key) => value.get(key),
+        PathStep::Named(name) => value
             .as_array()?
             .iter()
             .find(|item| item.get("name").and_then(Value::as_str) == Some(name)),
@@ -39,20 +40,21 @@ pub(super) fn get(key: &str, own: &OwnFile) -> anyhow::Result<ExitCode> {
 }
 
 /// Sets a value, if the configuration is valid with it.
-pub(super) fn set(key: &str, value: &str, own: &OwnFile) -> anyhow::Result<ExitCode> {
+pub(super) fn set(key: &str, value: &str, own: &EditableConfig) -> anyhow::Result<ExitCode> {
     let steps = steps(key, own)?;
-    let Some((Step::Key(field) | Step::Named(field), path)) = steps.split_last() else {
+    let Some((PathStep::Key(field) | PathStep::Named(field), path)) = steps.split_last() else {
         return Ok(ExitCode::FAILURE);
     };
     let edited = |value: &Value| {
         let edited = set_field(own.text(), path, field, Some(value));
         let text = edited.map_err(|error| explain(error, own))?;
-        own.check(&text).context("nothing was changed, because it would not be valid")?;
+        own.check(&text)
+            .context("nothing was changed, because the configuration would not be valid")?;
         anyhow::Ok(text)
     };
-    let meant = value_of(value);
+    let parsed = value_of(value);
     // A value that looks like a number may be meant as text.
-    let text = edited(&meant).or_else(|error| match meant {
+    let text = edited(&parsed).or_else(|error| match parsed {
         Value::String(_) => Err(error),
         _ => edited(&Value::from(value)).map_err(|_| error),
     })?;
@@ -64,37 +66,39 @@ pub(super) fn set(key: &str, value: &str, own: &OwnFile) -> anyhow::Result<ExitC
 }
 
 /// The path of a key: `servers.NAME` refers to the server of this name, even in a list.
-fn steps<'k>(key: &'k str, own: &OwnFile) -> anyhow::Result<Vec<Step<'k>>> {
+fn steps<'k>(key: &'k str, own: &EditableConfig) -> anyhow::Result<Vec<PathStep<'k>>> {
     let keys: Vec<&str> = key.split('.').collect();
     ensure!(
         keys.iter().all(|key| !key.is_empty()),
         "'{key}' is not a key: write it like execution.timeout_seconds"
     );
-    let spot = own_spot(own.text()).map_err(|error| own.wrong(&error))?;
+    let section = own_config_section(own.text()).map_err(|error| own.edit_error(&error))?;
     let is_list = |key: &str| {
-        spot.shape == Shape::List && spot.keys.first().is_some_and(|servers| servers == key)
+        section.shape == SectionShape::List
+            && section.keys.first().is_some_and(|servers| servers == key)
     };
     let in_list = keys.first().is_some_and(|first| is_list(first));
-    let step = |(at, key)| if at == 1 && in_list { Step::Named(key) } else { Step::Key(key) };
+    let step =
+        |(at, key)| if at == 1 && in_list { PathStep::Named(key) } else { PathStep::Key(key) };
     Ok(keys.into_iter().enumerate().map(step).collect())
 }
 
 /// A value from the command line, parsed as YAML.
 fn value_of(text: &str) -> Value {
-    let read = edit::read(&format!("value: {text}\n"), Format::Yaml).ok();
+    let read = edit::read(&format!("value: {text}\n"), FileFormat::Yaml).ok();
     let value = read.and_then(|mut document| Some(document.get_mut("value")?.take()));
     value.unwrap_or_else(|| Value::from(text))
 }
 
-fn explain(error: EditError, own: &OwnFile) -> anyhow::Error {
+fn explain(error: EditError, own: &EditableConfig) -> anyhow::Error {
     match error {
-        EditError::Unusual { why } => anyhow::anyhow!(
+        EditError::NotEditable { why } => anyhow::anyhow!(
             "'{}' cannot be changed safely here ({why}); run `onecall config edit` instead",
             own.path().display()
         ),
-        EditError::Absent { name } => {
+        EditError::NotFound { name } => {
             anyhow::anyhow!("there is no server '{name}' in {}", own.path().display())
         }
-        other => own.wrong(&other),
+        other => own.edit_error(&other),
     }
 }

@@ -7,11 +7,11 @@ mod keys;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use onecall_config::{Found, Origin, Surroundings, locate};
+use onecall_config::{ConfigOrigin, FoundConfigFile, ProcessContext, locate};
 
 use crate::cli::Global;
+use crate::commands::editable_config::EditableConfig;
 use crate::commands::note;
-use crate::commands::own_file::OwnFile;
 use crate::terminal::print;
 
 /// What can be done with the configuration.
@@ -74,14 +74,14 @@ Exit codes: 0 the value is set, 2 nothing was changed")]
 pub(crate) fn config(command: &ConfigCommand, global: &Global) -> anyhow::Result<ExitCode> {
     match command {
         ConfigCommand::Path => path(global),
-        ConfigCommand::Edit => edit::edit(&OwnFile::find(global)?),
-        ConfigCommand::Get { key } => keys::get(key, &OwnFile::in_use(global)?),
-        ConfigCommand::Set { key, value } => keys::set(key, value, &OwnFile::find(global)?),
+        ConfigCommand::Edit => edit::edit(&EditableConfig::find(global)?),
+        ConfigCommand::Get { key } => keys::get(key, &EditableConfig::current(global)?),
+        ConfigCommand::Set { key, value } => keys::set(key, value, &EditableConfig::find(global)?),
     }
 }
 
 fn path(global: &Global) -> anyhow::Result<ExitCode> {
-    let located = locate(global.config.as_deref(), &Surroundings::of_process())?;
+    let located = locate(global.config.as_deref(), &ProcessContext::current())?;
     located.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
     match located.found {
         Some(found) => {
@@ -90,7 +90,7 @@ fn path(global: &Global) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         None => {
-            let own = OwnFile::in_use(global)?;
+            let own = EditableConfig::current(global)?;
             print(&format!("{}\n", own.path().display()))?;
             note("There is no configuration yet; `onecall init` or `onecall add` makes this file.");
             Ok(ExitCode::FAILURE)
@@ -98,13 +98,13 @@ fn path(global: &Global) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn reason(found: &Found) -> String {
+fn reason(found: &FoundConfigFile) -> String {
     match found.origin {
-        Origin::Named(by) if by.starts_with('-') => format!("{by} names it"),
-        Origin::Named(variable) => format!("${} names it", variable.trim_start_matches('$')),
-        Origin::WorkingDirectory => {
+        ConfigOrigin::Named(by) if by.starts_with('-') => format!("{by} names it"),
+        ConfigOrigin::Named(variable) => format!("${} names it", variable.trim_start_matches('$')),
+        ConfigOrigin::WorkingDirectory => {
             "it is in the working directory, and you have trusted it".to_owned()
         }
-        Origin::User => "it is the one in your configuration directory".to_owned(),
+        ConfigOrigin::User => "it is the one in your configuration directory".to_owned(),
     }
 }

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use onecall_clients::{Client, Discovery, Launch, Origin, Server};
+use onecall_clients::{Client, Discovery, Launch, Server, ServerOrigin};
 
-use super::finding::{Finding, Section};
+use super::finding::{Finding, ReportSection};
 use crate::commands::init::host;
 
-pub(super) fn look() -> Section {
+pub(super) fn check() -> ReportSection {
     let environment = |name: &str| std::env::var(name).ok();
     let findings = match host(&environment) {
         Err(error) => vec![
             Finding::yellow("files", format!("not checked: {error:#}"))
-                .fix("set it, so that `onecall install` finds them too"),
+                .fix("set the variable, so that `onecall install` finds these files, too"),
         ],
         Ok(host) => {
             let clients: Vec<Client> = Client::NAMES.iter().map(|(.., client)| *client).collect();
@@ -21,18 +21,18 @@ pub(super) fn look() -> Section {
             listed(&Discovery::of_clients(&host, &clients, executable))
         }
     };
-    Section { name: "clients", findings }
+    ReportSection { name: "clients", findings }
 }
 
 fn listed(discovery: &Discovery) -> Vec<Finding> {
-    if discovery.own.is_empty() {
+    if discovery.own_entries.is_empty() {
         let none = Finding::green("files", "no known client starts onecall yet");
         return vec![none.note("`onecall install CLIENT` adds onecall to a client")];
     }
-    discovery.own.iter().map(|(server, origin)| entry(server, origin)).collect()
+    discovery.own_entries.iter().map(|(server, origin)| entry(server, origin)).collect()
 }
 
-fn entry(server: &Server, origin: &Origin) -> Finding {
+fn entry(server: &Server, origin: &ServerOrigin) -> Finding {
     let (client, path) = (origin.client, origin.path.display().to_string());
     let command = match &server.launch {
         Launch::Command { command, .. } => command.as_str(),

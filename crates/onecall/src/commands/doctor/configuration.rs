@@ -3,44 +3,47 @@
 use std::path::PathBuf;
 
 use onecall_config::{
-    Config, ConfigError, ConfigErrors, Format, Found, Loaded, Origin, Overlap, Problem,
-    Surroundings, locate,
+    Config, ConfigError, ConfigErrors, ConfigFormat, ConfigOrigin, FoundConfigFile, LoadedConfig,
+    Overlap, Problem, ProcessContext, locate,
 };
 use serde_json::{Value, json};
 
-use super::finding::{Finding, Section, Verdict};
+use super::finding::{Finding, ReportSection, Verdict};
 use crate::cli::Global;
-use crate::commands::own_file::counted;
+use crate::commands::editable_config::counted;
 use crate::protection::{self, Overlaps};
 use crate::setup;
 
 /// The result of reading the configuration.
-pub(super) struct Reading {
+pub(super) struct ConfigurationCheck {
     /// The configuration for the other checks; the defaults, if it cannot be read.
     pub(super) config: Config,
     /// The file that it was read from.
     pub(super) source: Option<PathBuf>,
     /// Whether the configuration is valid.
     pub(super) is_valid: bool,
-    pub(super) section: Section,
+    pub(super) section: ReportSection,
 }
 
-pub(super) fn read(global: &Global) -> Reading {
-    let surroundings = Surroundings::of_process();
-    let (found, warnings, loaded) = match locate(global.config.as_deref(), &surroundings) {
+pub(super) fn read(global: &Global) -> ConfigurationCheck {
+    let context = ProcessContext::current();
+    let (found, warnings, loaded) = match locate(global.config.as_deref(), &context) {
         Ok(located) => {
-            let loaded = located.load(&surroundings).map_err(ConfigError::from);
+            let loaded = located.load(&context).map_err(ConfigError::from);
             (located.found, located.warnings, loaded)
         }
         Err(error) => (None, Vec::new(), Err(error)),
     };
     let is_valid = loaded.is_ok();
     let (file, warnings, mut config) = match loaded {
-        Ok(loaded) => (file(found.as_ref(), &loaded), loaded.warnings, loaded.config),
-        Err(error) => (about_origin(wrong(&error), found.as_ref()), warnings, Config::default()),
+        Ok(loaded) => (file_finding(found.as_ref(), &loaded), loaded.warnings, loaded.config),
+        Err(error) => {
+            (about_origin(invalid_finding(&error), found.as_ref()), warnings, Config::default())
+        }
     };
     let mut findings = vec![file];
-    findings.extend(warnings.iter().map(|it| Finding::told(Verdict::Yellow, "warning", it)));
+    findings
+        .extend(warnings.iter().map(|it| Finding::from_message(Verdict::Yellow, "warning", it)));
     if let Err(error) = setup::check_workspace(&config) {
         let fix = "create the folder, or correct 'path' in workspace";
         findings.push(Finding::red("workspace", format!("{error:#}")).fix(fix));
@@ -53,11 +56,11 @@ pub(super) fn read(global: &Global) -> Reading {
         findings.extend(overlaps.iter().map(finding));
         (config.workspace, config.local_tools) = (None, Vec::new());
     }
-    let section = Section { name: "configuration", findings };
-    Reading { config, source, is_valid, section }
+    let section = ReportSection { name: "configuration", findings };
+    ConfigurationCheck { config, source, is_valid, section }
 }
 
-fn file(found: Option<&Found>, loaded: &Loaded) -> Finding {
+fn file_finding(found: Option<&FoundConfigFile>, loaded: &LoadedConfig) -> Finding {
     let servers = loaded.config.servers.len();
     let finding = match found {
         Some(found) => Finding::green(
@@ -67,8 +70,8 @@ fn file(found: Option<&Found>, loaded: &Loaded) -> Finding {
                 found.path.display(),
                 why(found),
                 match loaded.format {
-                    Format::Onecall => "",
-                    Format::PtcMcp => ", read as a configuration of ptc-mcp",
+                    ConfigFormat::Onecall => "",
+                    ConfigFormat::PtcMcp => ", read as a configuration of ptc-mcp",
                 },
                 counted(servers, "server")
             ),
@@ -77,34 +80,34 @@ fn file(found: Option<&Found>, loaded: &Loaded) -> Finding {
             .fix("run `onecall init` to create one from the servers of your clients"),
     };
     let format = match loaded.format {
-        Format::Onecall => "onecall",
-        Format::PtcMcp => "ptc-mcp",
+        ConfigFormat::Onecall => "onecall",
+        ConfigFormat::PtcMcp => "ptc-mcp",
     };
     about_origin(finding, found).fact("servers", servers).fact("format", format)
 }
 
-fn why(found: &Found) -> String {
+fn why(found: &FoundConfigFile) -> String {
     match found.origin {
-        Origin::Named(option) if option.starts_with('-') => format!("named by {option}"),
-        Origin::Named(variable) => format!("named by ${variable}"),
-        Origin::WorkingDirectory => "trusted in the working directory".to_owned(),
-        Origin::User => "your own".to_owned(),
+        ConfigOrigin::Named(option) if option.starts_with('-') => format!("named by {option}"),
+        ConfigOrigin::Named(variable) => format!("named by ${variable}"),
+        ConfigOrigin::WorkingDirectory => "trusted in the working directory".to_owned(),
+        ConfigOrigin::User => "your own".to_owned(),
     }
 }
 
-fn about_origin(finding: Finding, found: Option<&Found>) -> Finding {
+fn about_origin(finding: Finding, found: Option<&FoundConfigFile>) -> Finding {
     let origin = found.map(|found| match found.origin {
-        Origin::Named(by) => by,
-        Origin::WorkingDirectory => "working directory",
-        Origin::User => "user",
+        ConfigOrigin::Named(by) => by,
+        ConfigOrigin::WorkingDirectory => "working directory",
+        ConfigOrigin::User => "user",
     });
     let path = found.map(|found| found.path.display().to_string());
     finding.fact("path", path).fact("origin", origin)
 }
 
-fn wrong(error: &ConfigError) -> Finding {
+fn invalid_finding(error: &ConfigError) -> Finding {
     let ConfigError::Invalid(errors) = error else {
-        return Finding::told(Verdict::Red, "file", &error.to_string());
+        return Finding::from_message(Verdict::Red, "file", &error.to_string());
     };
     let problems: Vec<Value> = errors.problems().iter().map(described).collect();
     let summary = format!("{} cannot be used", errors.file().display());

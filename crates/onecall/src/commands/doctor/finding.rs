@@ -70,7 +70,7 @@ impl Finding {
     }
 
     /// A finding from a message of onecall, whose text after the first semicolon says what to do.
-    pub(super) fn told(verdict: Verdict, name: impl Into<String>, message: &str) -> Self {
+    pub(super) fn from_message(verdict: Verdict, name: impl Into<String>, message: &str) -> Self {
         match message.split_once("; ") {
             Some((summary, fix)) => Self::new(verdict, name, summary).fix(fix),
             None => Self::new(verdict, name, message),
@@ -114,18 +114,18 @@ pub(super) fn milliseconds(span: Duration) -> f64 {
 }
 
 /// The findings about one area.
-pub(super) struct Section {
+pub(super) struct ReportSection {
     pub(super) name: &'static str,
     pub(super) findings: Vec<Finding>,
 }
 
 /// All findings.
-pub(super) struct Report {
-    pub(super) sections: Vec<Section>,
+pub(super) struct DoctorReport {
+    pub(super) sections: Vec<ReportSection>,
     pub(super) took: Duration,
 }
 
-impl Report {
+impl DoctorReport {
     pub(super) fn count(&self, verdict: Verdict) -> usize {
         self.findings().filter(|(_, finding)| finding.verdict == verdict).count()
     }

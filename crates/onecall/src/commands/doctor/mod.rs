@@ -20,9 +20,9 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 
-use self::configuration::Reading;
-use self::finding::{Report, Verdict};
-use self::text::Page;
+use self::configuration::ConfigurationCheck;
+use self::finding::{DoctorReport, Verdict};
+use self::text::ReportLayout;
 use crate::cli::Global;
 use crate::setup;
 use crate::terminal::{print, print_styled, spinner};
@@ -35,32 +35,32 @@ pub(crate) fn doctor(is_json: bool, global: &Global) -> anyhow::Result<ExitCode>
     let report = report?;
     match is_json {
         true => print(&format!("{:#}\n", report.json()))?,
-        false => print_styled(&Page::of_stdout().text(&report))?,
+        false => print_styled(&ReportLayout::of_stdout().text(&report))?,
     }
     let is_broken = report.worst() == Verdict::Red;
     Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The checks run one after the other, so that their times are meaningful.
-async fn examine(global: &Global, progress: &ProgressBar) -> anyhow::Result<Report> {
+async fn examine(global: &Global, progress: &ProgressBar) -> anyhow::Result<DoctorReport> {
     let started = Instant::now();
-    let mut sections = vec![versions::look()];
-    let Reading { config, source, is_valid, section } = configuration::read(global);
+    let mut sections = vec![versions::check()];
+    let ConfigurationCheck { config, source, is_valid, section } = configuration::read(global);
     sections.push(section);
     progress.set_message("trying to break out of the sandbox");
     let all = Arc::new(setup::engines(&config, source.as_deref(), None)?);
     let tested = engines::test(&all).await;
-    sections.push(sandbox::look(&config, &tested));
+    sections.push(sandbox::check(&config, &tested));
     progress.set_message("running programs");
-    sections.push(engines::look(all, &tested, &config).await);
+    sections.push(engines::check(all, &tested, &config).await);
     progress.set_message("looking for Python and Node");
-    sections.push(programs::look(&config).await);
+    sections.push(programs::check(&config).await);
     sections.push(match is_valid {
-        true => servers::look(&config, setup::guard()?, progress).await,
-        false => servers::unknown(),
+        true => servers::check(&config, setup::guard()?, progress).await,
+        false => servers::not_checked(),
     });
     progress.set_message("looking at files");
-    sections.push(store::look(&config));
-    sections.push(clients::look());
-    Ok(Report { sections, took: started.elapsed() })
+    sections.push(store::check(&config));
+    sections.push(clients::check());
+    Ok(DoctorReport { sections, took: started.elapsed() })
 }

@@ -9,10 +9,10 @@ use onecall_config::{Config, StdioTransport, Transport};
 use onecall_core::text::shell_word;
 use tokio::process::Command;
 
-use super::finding::{Finding, Section};
+use super::finding::{Finding, ReportSection};
 
 /// The timeout for a program that is asked for its version.
-const PATIENCE: Duration = Duration::from_secs(10);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The programs that usually start servers, and how to install them.
 const KNOWN: [(&str, &str); 12] = [
@@ -42,13 +42,13 @@ const ALWAYS: [(&str, &str); 2] = [
 ];
 
 /// How to install a program that starts servers.
-pub(super) fn how_to_get(command: &str) -> Option<&'static str> {
+pub(super) fn install_hint(command: &str) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == command).map(|(_, how)| *how)
 }
 
-pub(super) async fn look(config: &Config) -> Section {
+pub(super) async fn check(config: &Config) -> ReportSection {
     let mut names: Vec<&str> = ALWAYS.map(|(name, _)| name).to_vec();
-    for command in used(config).filter(|command| how_to_get(command).is_some()) {
+    for command in used(config).filter(|command| install_hint(command).is_some()) {
         if !names.contains(&command) {
             names.push(command);
         }
@@ -66,7 +66,7 @@ pub(super) async fn look(config: &Config) -> Section {
             },
         });
     }
-    Section { name: "programs", findings }
+    ReportSection { name: "programs", findings }
 }
 
 /// The commands of servers that are looked up on this process's `PATH`.
@@ -85,7 +85,7 @@ fn absent(name: &str, is_used: bool) -> Finding {
         (false, Some(without)) => Finding::yellow(name, without),
         _ => Finding::red(name, "not on PATH, but a server needs it"),
     };
-    finding.fix(how_to_get(name).unwrap_or("install it")).fact("path", None::<String>)
+    finding.fix(install_hint(name).unwrap_or("install it")).fact("path", None::<String>)
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {
@@ -102,22 +102,22 @@ async fn version(name: String, path: PathBuf) -> Finding {
     command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
     // The environment that a server would have.
     command.env_clear().envs(onecall_bridge::base_environment());
-    let answer = tokio::time::timeout(PATIENCE, command.output()).await;
+    let answer = tokio::time::timeout(VERSION_TIMEOUT, command.output()).await;
     let shown = path.display();
     let finding = match answer {
         Ok(Ok(output)) if output.status.success() => {
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            let said = if said.trim().is_empty() {
+            let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let output_text = if output_text.trim().is_empty() {
                 String::from_utf8_lossy(&output.stderr).into_owned()
             } else {
-                said
+                output_text
             };
-            let version = said.trim().lines().next().unwrap_or_default().to_owned();
+            let version = output_text.trim().lines().next().unwrap_or_default().to_owned();
             Finding::green(name, format!("{version} in {shown}")).fact("version", version)
         }
         Ok(Ok(output)) => broken(name, &path, &output.status.to_string()),
         Ok(Err(error)) => broken(name, &path, &error.to_string()),
-        Err(_) => broken(name, &path, &format!("no answer within {}s", PATIENCE.as_secs())),
+        Err(_) => broken(name, &path, &format!("no answer within {}s", VERSION_TIMEOUT.as_secs())),
     };
     finding.took(started.elapsed()).fact("path", path.display().to_string())
 }

@@ -3,49 +3,56 @@
 
 use std::time::Duration;
 
-use onecall_config::{Config, Sandbox};
-use onecall_engine::{Examination, Property};
+use onecall_config::{Config, SandboxMode};
+use onecall_engine::{Property, SandboxReport};
 use serde_json::{Map, Value, json};
 
-use super::engines::Tested;
-use super::finding::{Finding, Section, Verdict, milliseconds};
+use super::engines::TestedEngine;
+use super::finding::{Finding, ReportSection, Verdict, milliseconds};
 use crate::setup;
 
-pub(super) fn look(config: &Config, tested: &[Tested]) -> Section {
-    let mut findings = vec![mode(config, tested)];
-    if config.sandbox != Sandbox::Off {
+pub(super) fn check(config: &Config, tested: &[TestedEngine]) -> ReportSection {
+    let mut findings = vec![mode_finding(config, tested)];
+    if config.sandbox != SandboxMode::Off {
         for engine in tested {
-            if let Some(error) = engine.examined.as_ref().err().filter(|_| engine.is_there()) {
+            if let Some(error) =
+                engine.sandbox_report.as_ref().err().filter(|_| engine.is_installed())
+            {
                 let name = format!("for {}", engine.title());
-                findings.push(Finding::told(engine.if_missing(config), name, &error.to_string()));
+                findings.push(Finding::from_message(
+                    engine.severity_if_missing(config),
+                    name,
+                    &error.to_string(),
+                ));
             }
         }
-        findings.extend(Property::ALL.map(|property| keeps(property, config, tested)));
-        findings.push(walls(tested));
+        findings.extend(Property::ALL.map(|property| property_finding(property, config, tested)));
+        findings.push(walls_finding(tested));
     }
-    Section { name: "sandbox", findings }
+    ReportSection { name: "sandbox", findings }
 }
 
-fn mode(config: &Config, tested: &[Tested]) -> Finding {
+fn mode_finding(config: &Config, tested: &[TestedEngine]) -> Finding {
     let sandbox = config.sandbox;
-    let name = Sandbox::NAMES.iter().find(|(_, known)| *known == sandbox).map(|(name, _)| *name);
+    let name =
+        SandboxMode::NAMES.iter().find(|(_, known)| *known == sandbox).map(|(name, _)| *name);
     let without: Vec<&str> = config.sandbox_without.iter().map(|it| it.name()).collect();
     let finding = match sandbox {
-        Sandbox::Required if without.is_empty() => {
+        SandboxMode::Required if without.is_empty() => {
             Finding::green("mode", "required: every property below has to hold")
         }
-        Sandbox::Required => {
+        SandboxMode::Required => {
             let but = without.join(", ");
             Finding::green("mode", format!("required: every property below has to hold, but {but}"))
         }
-        Sandbox::BestEffort => {
-            let floor = Property::FLOOR.map(Property::name).join(", ");
+        SandboxMode::BestEffort => {
+            let floor = Property::MINIMUM.map(Property::name).join(", ");
             Finding::green(
                 "mode",
                 format!("best-effort: of the properties below {floor} have to hold"),
             )
         }
-        Sandbox::Off => {
+        SandboxMode::Off => {
             Finding::yellow("mode", "off: programs run without a sandbox; only their limits apply")
                 .fix("set `sandbox: required`")
         }
@@ -54,24 +61,25 @@ fn mode(config: &Config, tested: &[Tested]) -> Finding {
     finding.took(took).fact("sandbox", name).fact("without", without)
 }
 
-fn examinations(tested: &[Tested]) -> impl Iterator<Item = (&'static str, &Examination)> {
-    tested.iter().filter_map(|engine| Some((engine.title(), engine.examined.as_ref().ok()?)))
+fn sandbox_reports(
+    tested: &[TestedEngine],
+) -> impl Iterator<Item = (&'static str, &SandboxReport)> {
+    tested.iter().filter_map(|engine| Some((engine.title(), engine.sandbox_report.as_ref().ok()?)))
 }
 
 /// One property on all engines; the worst result counts.
-fn keeps(property: Property, config: &Config, tested: &[Tested]) -> Finding {
+fn property_finding(property: Property, config: &Config, tested: &[TestedEngine]) -> Finding {
     let requirement = setup::requirement(config);
     let verdict = if requirement.demands(property) { Verdict::Red } else { Verdict::Yellow };
     let mut walls: Vec<&str> = Vec::new();
     let mut attempts: Vec<&str> = Vec::new();
     let mut troubles: Vec<String> = Vec::new();
     let mut engines = Map::new();
-    for (title, examination) in examinations(tested) {
-        let holders: Vec<&str> =
-            examination.holders(property).into_iter().flatten().copied().collect();
+    for (title, report) in sandbox_reports(tested) {
+        let holders: Vec<&str> = report.holders(property).into_iter().flatten().copied().collect();
         let tried: Vec<&str> =
-            examination.attempts_at(property).map(|attempt| attempt.tried.as_str()).collect();
-        let fault = examination.fault(property);
+            report.attempts_at(property).map(|attempt| attempt.tried.as_str()).collect();
+        let fault = report.fault(property);
         let described = json!({ "holds": fault.is_none(), "held_by": holders, "tried": tried });
         engines.insert(title.to_owned(), described);
         add_new(&mut walls, &holders);
@@ -80,17 +88,19 @@ fn keeps(property: Property, config: &Config, tested: &[Tested]) -> Finding {
     }
     let mut troubles = troubles.into_iter();
     let finding = match troubles.next() {
-        None if engines.is_empty() => Finding::yellow(property.name(), "no engine could be tried"),
+        None if engines.is_empty() => {
+            Finding::yellow(property.name(), "no engine could run the check")
+        }
         None => {
             let (walls, attempts) = (walls.join(", "), attempts.join(", "));
             Finding::green(property.name(), format!("held by {walls} (blocked: {attempts})"))
         }
         Some(trouble) => {
-            let finding = Finding::told(verdict, property.name(), &trouble);
+            let finding = Finding::from_message(verdict, property.name(), &trouble);
             troubles.fold(finding, |finding, trouble| finding.note(trouble))
         }
     };
-    finding.fact("keeps_from", property.kept_from()).fact("engines", Value::Object(engines))
+    finding.fact("keeps_from", property.prevented_actions()).fact("engines", Value::Object(engines))
 }
 
 fn add_new<'a>(known: &mut Vec<&'a str>, more: &[&'a str]) {
@@ -102,14 +112,14 @@ fn add_new<'a>(known: &mut Vec<&'a str>, more: &[&'a str]) {
 }
 
 /// Which walls exist. A missing one is not an error if others ensure its properties.
-fn walls(tested: &[Tested]) -> Finding {
+fn walls_finding(tested: &[TestedEngine]) -> Finding {
     let mut standing: Vec<&str> = Vec::new();
     let mut missing: Vec<String> = Vec::new();
     let mut engines = Map::new();
     let mut slowest = Duration::ZERO;
-    for (title, examination) in examinations(tested) {
+    for (title, report) in sandbox_reports(tested) {
         let mut described = Map::new();
-        for wall in &examination.walls {
+        for wall in &report.walls {
             let state = json!({
                 "stands": wall.missing.is_none(), "milliseconds": milliseconds(wall.cost),
             });
@@ -119,7 +129,7 @@ fn walls(tested: &[Tested]) -> Finding {
                 Some(why) => missing.push(format!("{} is missing for {title}: {why}", wall.name)),
             }
         }
-        slowest = slowest.max(examination.walls.iter().map(|wall| wall.cost).sum());
+        slowest = slowest.max(report.walls.iter().map(|wall| wall.cost).sum());
         engines.insert(title.to_owned(), Value::Object(described));
     }
     let finding = match missing.is_empty() {

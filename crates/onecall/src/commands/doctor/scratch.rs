@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::time::Instant;
 
-use onecall_config::{Config, Sandbox};
-use onecall_runtime::{Runtime, Silent};
+use onecall_config::{Config, SandboxMode};
+use onecall_runtime::{NoopObserver, Runtime};
 use serde_json::{Map, Value, json};
 
-use super::engines::Tested;
+use super::engines::TestedEngine;
 use super::finding::Finding;
 
 const PROGRAM: &str = "import os\nopen('/tmp/x', 'w').close()\nprint(os.listdir('/tmp'))";
@@ -16,19 +16,23 @@ const PRINTED: &str = "['x']\n";
 
 /// Checks the scratch folder; `None` if programs have no folder of their own at `/tmp`, but that of
 /// the host or their workspace.
-pub(super) async fn look(runtime: &Runtime, tested: &[Tested], config: &Config) -> Option<Finding> {
+pub(super) async fn check(
+    runtime: &Runtime,
+    tested: &[TestedEngine],
+    config: &Config,
+) -> Option<Finding> {
     let workspace = config.workspace.as_ref();
     let is_workspace = workspace.is_some_and(|it| Path::new("/tmp").starts_with(&it.path));
-    if config.sandbox == Sandbox::Off || is_workspace {
+    if config.sandbox == SandboxMode::Off || is_workspace {
         return None;
     }
     let started = Instant::now();
     let (mut able, mut troubles) = (Vec::new(), Vec::new());
     let mut engines = Map::new();
-    let has_folder = |it: &&Tested| it.engine.offers.files && it.examined.is_ok();
+    let has_folder = |it: &&TestedEngine| it.engine.features.files && it.sandbox_report.is_ok();
     for engine in tested.iter().filter(has_folder) {
         let program = engine.program(|_| PROGRAM);
-        let outcome = runtime.run(&program, &Silent).await;
+        let outcome = runtime.run(&program, &NoopObserver).await;
         let works = outcome.result.is_ok() && outcome.stdout.text == PRINTED;
         engines.insert(engine.title().to_owned(), json!(works));
         if works {
@@ -46,7 +50,7 @@ pub(super) async fn look(runtime: &Runtime, tested: &[Tested], config: &Config) 
     let what = "programs that name /tmp have a folder in memory there";
     let finding = match troubles.is_empty() {
         true => Finding::green("scratch", format!("{what}, on {}", able.join(" and "))),
-        false => Finding::yellow("scratch", format!("not all {what}")),
+        false => Finding::yellow("scratch", format!("not on every engine: {what}")),
     };
     let finding = troubles.into_iter().fold(finding, Finding::note);
     Some(finding.took(started.elapsed()).fact("engines", Value::Object(engines)))

@@ -5,39 +5,43 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use onecall_bridge::{Bridge, Guard, KNOWN_PROTOCOLS, ServerState, ServerStatus, Setting, Trouble};
-use onecall_clients::{Launch, Remote, Server};
+use onecall_bridge::{
+    Bridge, ConnectionOptions, FailureKind, Guard, KNOWN_PROTOCOLS, ServerState, ServerStatus,
+};
+use onecall_clients::{HttpTransport, Launch, Server};
 use onecall_config::{Config, ServerConfig, Transport};
 use onecall_core::ServerName;
 use onecall_core::text::shell_word;
 use onecall_gateway::{redactor, unused_entries};
 
-use super::finding::{Finding, Section, Verdict};
-use super::programs::how_to_get;
+use super::finding::{Finding, ReportSection, Verdict};
+use super::programs::install_hint;
 use super::variables::likely_missing;
-use crate::commands::own_file::counted;
+use crate::commands::editable_config::counted;
 use crate::logs::LogFolder;
 use crate::setup;
 use crate::terminal::neutralise;
 
 /// From this protocol version on, tools can return structured content and declare its type.
-const STRUCTURED: &str = "2025-06-18";
+const STRUCTURED_CONTENT_VERSION: &str = "2025-06-18";
 
 /// Connects to every server. Must be called inside a tokio runtime.
-pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) -> Section {
+pub(super) async fn check(config: &Config, guard: Guard, progress: &ProgressBar) -> ReportSection {
     let mut servers = config.servers.clone();
     for server in &mut servers {
         // A check must not accept tools: they are pinned only when a server is used.
         server.pins = server.pins.take().filter(|file| file.exists());
     }
     let downloads = setup::downloads();
-    let setting = Setting { limits: config.limits, downloads, ..Setting::default() };
-    let bridge = Bridge::start_in(servers, config.local_tools.clone(), guard, setting);
+    let options =
+        ConnectionOptions { limits: config.limits, downloads, ..ConnectionOptions::default() };
+    let bridge = Bridge::start_with(servers, config.local_tools.clone(), guard, options);
     let failed = wait(&bridge, progress).await;
     let status = bridge.status();
     let (local, collisions) = (bridge.local_problems(), bridge.name_collisions());
     let catalog = bridge.catalog().await;
-    let unused = unused_entries(&config.tools, &catalog, &status);
+    let ask = config.approvals.as_ref().map(|approvals| approvals.ask.as_slice());
+    let unused = unused_entries(&config.tools, ask.unwrap_or_default(), &catalog, &status);
     bridge.shutdown().await;
     let clean = redactor(config);
     let mut findings = Vec::new();
@@ -45,33 +49,35 @@ pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) 
         let entry = config.servers.iter().find(|entry| entry.name == server.name);
         let hidden = entry.map(secrets).unwrap_or_default();
         let clean = |text: &str| {
-            let text = clean.clean(text.to_owned());
+            let text = clean.redact(text.to_owned());
             hidden.iter().fold(text, |text, secret| text.replace(secret, "[redacted]"))
         };
         let ended = failed.iter().find(|(name, _)| *name == server.name);
         let finding = finding(server, entry, &clean, ended.map(|(_, span)| *span));
         findings.push(quarantined(finding, server));
     }
-    findings.extend(local.iter().map(|problem| Finding::told(Verdict::Yellow, "local", problem)));
+    findings.extend(
+        local.iter().map(|problem| Finding::from_message(Verdict::Yellow, "local", problem)),
+    );
     findings.extend(collisions.iter().map(|collision| {
-        Finding::yellow("names", clean.clean(collision.clone()))
+        Finding::yellow("names", clean.redact(collision.clone()))
             .fix("use these names in rules; in a block list, the first name blocks all of them")
     }));
     findings.extend(unused.iter().map(|entry| {
         let fix = "`onecall tools` lists the names of tools";
-        Finding::yellow("tools", clean.clean(entry.clone())).fix(fix)
+        Finding::yellow("tools", clean.redact(entry.clone())).fix(fix)
     }));
     if findings.is_empty() {
         let none = Finding::green("servers", "none are configured");
         findings.push(none.note("`onecall add NAME COMMAND` adds one"));
     }
-    Section { name: "servers", findings }
+    ReportSection { name: "servers", findings }
 }
 
 /// The section if the servers are unknown because the configuration is not valid.
-pub(super) fn unknown() -> Section {
+pub(super) fn not_checked() -> ReportSection {
     let finding = Finding::yellow("servers", "not tried, because the configuration is not valid");
-    Section { name: "servers", findings: vec![finding.fix("fix the configuration first")] }
+    ReportSection { name: "servers", findings: vec![finding.fix("fix the configuration first")] }
 }
 
 /// Waits until every server has connected or failed, and returns how long each failed one took.
@@ -79,10 +85,10 @@ pub(super) fn unknown() -> Section {
 async fn wait(bridge: &Bridge, progress: &ProgressBar) -> Vec<(ServerName, Duration)> {
     let started = Instant::now();
     let mut failed: Vec<(ServerName, Duration)> = Vec::new();
-    bridge.need_where(|_| true);
+    bridge.start_by_prefix(|_| true);
     let mut watch = bridge.watch();
     loop {
-        let tools = watch.now();
+        let tools = watch.current();
         for ServerStatus { name, state, .. } in bridge.status() {
             let is_known = failed.iter().any(|(known, _)| *known == name);
             if matches!(state, ServerState::Failed { .. }) && !is_known {
@@ -121,9 +127,9 @@ fn finding(
             let about = format!("{server_name} {server_version}");
             let count = counted(*tools, "tool");
             let summary = format!("{count}, {}, protocol {protocol}", about.trim());
-            let finding = if protocol.as_str() < STRUCTURED {
+            let finding = if protocol.as_str() < STRUCTURED_CONTENT_VERSION {
                 Finding::yellow(name, format!("{summary}, which is old"))
-                    .note("its tools cannot say what type their results have")
+                    .note("its tools cannot declare the types of their results")
                     .fix("it works; check for a newer version of the server")
             } else if !KNOWN_PROTOCOLS.contains(&protocol.as_str()) {
                 Finding::yellow(name, format!("{summary}, which this onecall does not know"))
@@ -149,34 +155,34 @@ fn finding(
         ServerState::Idle | ServerState::Connecting | ServerState::Installing { .. } => {
             Finding::red(name, "did not answer in time")
         }
-        ServerState::Failed { reason, last_words, trouble, .. } => {
-            let finding = Finding::red(name, clean(reason)).fact("trouble", label(*trouble));
-            let finding = match clean(last_words).trim_start_matches("; ") {
+        ServerState::Failed { reason, stderr_tail, failure_kind, .. } => {
+            let finding = Finding::red(name, clean(reason)).fact("trouble", label(*failure_kind));
+            let finding = match clean(stderr_tail).trim_start_matches("; ") {
                 "" => finding,
                 words => finding.note(words),
             };
             let finding = match LogFolder::of_user().filter(|logs| logs.server(name).exists()) {
                 Some(_) => {
                     let command = format!("`onecall logs {}`", shell_word(name));
-                    finding.note(format!("{command} shows what happened to it before"))
+                    finding.note(format!("{command} shows earlier events of the server"))
                 }
                 None => finding,
             };
             let finding = match ended {
-                Some(span) if *trouble != Trouble::NoCommand => finding.took(span),
+                Some(span) if *failure_kind != FailureKind::NoCommand => finding.took(span),
                 _ => finding,
             };
             match entry {
                 Some(entry) => {
                     let missing = match &entry.transport {
                         Transport::Stdio(stdio) => {
-                            likely_missing(&format!("{reason} {last_words}"), stdio, |name| {
+                            likely_missing(&format!("{reason} {stderr_tail}"), stdio, |name| {
                                 std::env::var_os(name).is_some()
                             })
                         }
                         _ => Vec::new(),
                     };
-                    advised(finding, *trouble, entry, &missing)
+                    with_advice(finding, *failure_kind, entry, &missing)
                 }
                 None => finding,
             }
@@ -186,9 +192,9 @@ fn finding(
 }
 
 /// Adds what helps to a finding, in place of the advice in the reason.
-fn advised(
+fn with_advice(
     mut finding: Finding,
-    trouble: Trouble,
+    failure_kind: FailureKind,
     entry: &ServerConfig,
     missing: &[String],
 ) -> Finding {
@@ -196,7 +202,7 @@ fn advised(
         Transport::Stdio(stdio) => stdio.command.as_str(),
         _ => "",
     };
-    let fix = match trouble {
+    let fix = match failure_kind {
         _ if !missing.is_empty() => {
             let names = missing.join(", ");
             format!(
@@ -204,36 +210,40 @@ fn advised(
             )
         }
         // The reason contains the advice: the entry is wrong, nothing has to be installed.
-        Trouble::NoCommand | Trouble::NotExecutable if is_entry_wrong(command) => {
+        FailureKind::NoCommand | FailureKind::NotExecutable if is_entry_wrong(command) => {
             finding.summary.split_once("; ").map(|(_, fix)| fix.to_owned()).unwrap_or_default()
         }
-        Trouble::NoCommand => how_to_get(command).map_or_else(
+        FailureKind::NoCommand => install_hint(command).map_or_else(
             || format!("install '{command}', or give its full path in 'command'"),
             str::to_owned,
         ),
-        Trouble::NotExecutable => {
+        FailureKind::NotExecutable => {
             format!("make it executable: run `chmod +x {}`", shell_word(command))
         }
-        Trouble::NoDirectory => "correct 'cwd', or create the directory".to_owned(),
-        Trouble::TooSlow if setup::downloads().is_first_start(entry) => {
+        FailureKind::NoDirectory => "correct 'cwd', or create the directory".to_owned(),
+        FailureKind::TooSlow if setup::downloads().is_first_start(entry) => {
             "it may have to download first: run its command once by hand, which installs it, or \
              raise 'connect_timeout_seconds'"
                 .to_owned()
         }
-        Trouble::TooSlow => format!(
+        FailureKind::TooSlow => format!(
             "run its command by hand; if it only needs longer than {}s, raise \
              'connect_timeout_seconds'",
-            entry.usual_connect_timeout().as_secs_f64()
+            entry.connect_timeout_or_default().as_secs_f64()
         ),
-        Trouble::Ended => "run its command by hand to see why; note that a server gets only some \
+        FailureKind::Ended => {
+            "run its command by hand to see why; note that a server gets only some \
                            variables of the environment, and those in 'env' and 'env_inherit'"
-            .to_owned(),
-        Trouble::LoggedOut => format!("run `onecall login {}`", shell_word(entry.name.as_str())),
-        Trouble::Unauthorized => {
+                .to_owned()
+        }
+        FailureKind::LoggedOut => {
+            format!("run `onecall login {}`", shell_word(entry.name.as_str()))
+        }
+        FailureKind::Unauthorized => {
             "check the token in 'headers', or remove it and log in instead".to_owned()
         }
-        Trouble::Unreachable => "check 'url', and that the server is running".to_owned(),
-        Trouble::Other | Trouble::Unresolved => match finding.summary.split_once("; ") {
+        FailureKind::Unreachable => "check 'url', and that the server is running".to_owned(),
+        FailureKind::Other | FailureKind::Unresolved => match finding.summary.split_once("; ") {
             Some((_, fix)) => fix.to_owned(),
             None => return finding,
         },
@@ -248,18 +258,18 @@ fn is_entry_wrong(command: &str) -> bool {
     command.contains(char::is_whitespace) || Path::new(command).is_dir()
 }
 
-fn label(trouble: Trouble) -> &'static str {
-    match trouble {
-        Trouble::NoCommand => "command not found",
-        Trouble::NotExecutable => "not executable",
-        Trouble::NoDirectory => "no working directory",
-        Trouble::TooSlow => "too slow",
-        Trouble::Ended => "ended",
-        Trouble::LoggedOut => "needs login",
-        Trouble::Unauthorized => "unauthorized",
-        Trouble::Unreachable => "unreachable",
-        Trouble::Unresolved => "variable not set",
-        Trouble::Other => "other",
+fn label(failure_kind: FailureKind) -> &'static str {
+    match failure_kind {
+        FailureKind::NoCommand => "command not found",
+        FailureKind::NotExecutable => "not executable",
+        FailureKind::NoDirectory => "no working directory",
+        FailureKind::TooSlow => "too slow",
+        FailureKind::Ended => "ended",
+        FailureKind::LoggedOut => "needs login",
+        FailureKind::Unauthorized => "unauthorized",
+        FailureKind::Unreachable => "unreachable",
+        FailureKind::Unresolved => "variable not set",
+        FailureKind::Other => "other",
     }
 }
 
@@ -288,9 +298,11 @@ fn secrets(entry: &ServerConfig) -> Vec<String> {
         Transport::Auto(remote)
         | Transport::Either { http: remote, .. }
         | Transport::Http(remote)
-        | Transport::Sse(remote) => {
-            Launch::Remote { url: remote.url.clone(), transport: Remote::Auto, headers: Vec::new() }
-        }
+        | Transport::Sse(remote) => Launch::Remote {
+            url: remote.url.clone(),
+            transport: HttpTransport::Auto,
+            headers: Vec::new(),
+        },
         Transport::Unresolved(_) => return Vec::new(),
     };
     let name = entry.name.to_string();

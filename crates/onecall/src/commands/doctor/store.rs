@@ -2,33 +2,37 @@
 
 use std::time::Instant;
 
-use onecall_config::{Config, Records, Surroundings};
+use onecall_config::{Config, ProcessContext, RecordLevel};
 use onecall_core::storage::StoreError;
 use onecall_core::text::shell_word;
 use onecall_store::{Inspection, inspect};
 
-use super::finding::{Finding, Section};
+use super::finding::{Finding, ReportSection};
 
-pub(super) fn look(config: &Config) -> Section {
-    Section { name: "store", findings: vec![file(config), records(config.records)] }
+pub(super) fn check(config: &Config) -> ReportSection {
+    ReportSection { name: "store", findings: vec![file(config), records(config.records)] }
 }
 
-fn records(records: Records) -> Finding {
-    let name = Records::NAMES.iter().find(|(_, known)| *known == records).map(|(name, _)| *name);
+fn records(records: RecordLevel) -> Finding {
+    let name =
+        RecordLevel::NAMES.iter().find(|(_, known)| *known == records).map(|(name, _)| *name);
     let finding = match records {
-        Records::Off => Finding::green("records", "off: runs are not recorded"),
-        Records::Metadata => {
+        RecordLevel::Off => Finding::green("records", "off: runs are not recorded"),
+        RecordLevel::Metadata => {
             Finding::green("records", "metadata: what ran, without arguments and results")
         }
-        Records::Full => Finding::green("records", "full: with arguments and results"),
+        RecordLevel::Full => Finding::green("records", "full: with arguments and results"),
     };
     finding.fact("records", name)
 }
 
 fn file(config: &Config) -> Finding {
-    let Some(path) = config.store.file(&Surroundings::of_process().directories) else {
-        return Finding::yellow("file", "there is no place for it, so nothing is stored")
-            .fix("set HOME or XDG_STATE_HOME, or `path` in store");
+    let Some(path) = config.store.file(&ProcessContext::current().directories) else {
+        return Finding::yellow(
+            "file",
+            "onecall cannot find your state directory, so nothing is stored",
+        )
+        .fix("set HOME or XDG_STATE_HOME, or `path` in store");
     };
     let shown = path.display().to_string();
     let started = Instant::now();
@@ -62,10 +66,13 @@ fn unusable(error: &StoreError, path: &str) -> Finding {
     let finding = Finding::red("file", error.to_string());
     match error {
         StoreError::Newer { .. } => finding.fix("update onecall, or set another `path` in store"),
-        StoreError::Foreign { .. } => finding.fix(format!(
+        StoreError::DamagedWithRuns { .. } => {
+            finding.fix("restore the file from a backup, or move it to another folder")
+        }
+        StoreError::NotAStore { .. } => finding.fix(format!(
             "move '{path}' away; otherwise the next run sets it aside and begins a new one"
         )),
-        _ => finding.fix("check who may use the file, or set another `path` in store"),
+        _ => finding.fix("check the permissions of the file, or set another `path` in store"),
     }
 }
 

@@ -4,24 +4,24 @@ use std::io::IsTerminal;
 
 use dialoguer::console::style;
 
-use super::finding::{Finding, Report, Verdict};
-use crate::figures::{duration, terminal_width, wrapped};
-use crate::terminal::Readable;
+use super::finding::{DoctorReport, Finding, Verdict};
+use crate::formatting::{duration, terminal_width, wrap_lines};
+use crate::terminal::TerminalEscaper;
 
 /// The layout of the report: whether it goes to a terminal, and how wide that is.
-pub(super) struct Page {
-    readable: Readable,
+pub(super) struct ReportLayout {
+    escaper: TerminalEscaper,
     width: Option<usize>,
 }
 
-impl Page {
+impl ReportLayout {
     pub(super) fn of_stdout() -> Self {
         let on_terminal = std::io::stdout().is_terminal();
         let width = on_terminal.then(terminal_width);
-        Self { readable: Readable::new(on_terminal), width }
+        Self { escaper: TerminalEscaper::new(on_terminal), width }
     }
 
-    pub(super) fn text(&self, report: &Report) -> String {
+    pub(super) fn text(&self, report: &DoctorReport) -> String {
         let mut text = String::new();
         for section in &report.sections {
             text.push_str(&format!("{}\n", style(section.name).bold()));
@@ -36,7 +36,7 @@ impl Page {
             if report.count(verdict) == 0 { count } else { coloured(verdict, &count) }
         });
         let next = match report.first_step() {
-            Some(step) => format!("start with {}", self.readable.text(&step)),
+            Some(step) => format!("start with {}", self.escaper.text(&step)),
             None => "all is well".to_owned(),
         };
         text.push_str(&format!("{}; {next}\n", counts.join(", ")));
@@ -57,7 +57,7 @@ impl Page {
         if let Some(fix) = &finding.fix {
             lines.extend(self.lines(&format!("→ {fix}"), width));
         }
-        let name = self.readable.text(&finding.name);
+        let name = self.escaper.text(&finding.name);
         let mut text = format!("  {} {name:width$}", coloured(finding.verdict, mark));
         for (at, line) in lines.iter().enumerate() {
             let indent = if at == 0 { 2 } else { width + 6 };
@@ -68,9 +68,9 @@ impl Page {
 
     /// A text in lines that fit beside the names, if the width is known.
     fn lines(&self, text: &str, width: usize) -> Vec<String> {
-        let text = self.readable.text(text);
+        let text = self.escaper.text(text);
         let fit = |line: &str| match self.width {
-            Some(edge) => wrapped(line, edge.saturating_sub(width + 6).max(20)),
+            Some(edge) => wrap_lines(line, edge.saturating_sub(width + 6).max(20)),
             None => vec![line.to_owned()],
         };
         text.lines().flat_map(fit).collect()

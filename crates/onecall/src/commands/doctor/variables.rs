@@ -5,7 +5,7 @@ use onecall_bridge::is_passed_on;
 use onecall_config::StdioTransport;
 
 /// Parts of error messages in lower case, and the variables that may be missing.
-const COMPLAINTS: &[(&str, &[&str])] = &[
+const ERROR_HINTS: &[(&str, &[&str])] = &[
     ("publickey", &["SSH_AUTH_SOCK"]),
     ("authentication agent", &["SSH_AUTH_SOCK"]),
     ("docker daemon", &["DOCKER_HOST", "DOCKER_CONTEXT"]),
@@ -24,18 +24,18 @@ const COMPLAINTS: &[(&str, &[&str])] = &[
 /// The variables that a server may lack, by its error message. `is_set` tells whether onecall has
 /// one.
 pub(super) fn likely_missing(
-    said: &str,
+    message: &str,
     server: &StdioTransport,
     is_set: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     let is_withheld =
         |name: &&str| is_set(name) && !is_passed_on(name) && !server.env.contains_key(*name);
-    let mentioned = said
+    let mentioned = message
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .filter(|word| word.len() > 2 && !word.contains(|c: char| c.is_ascii_lowercase()));
-    let lower = said.to_ascii_lowercase();
-    let complaints = COMPLAINTS.iter().filter(|(complaint, _)| lower.contains(complaint));
-    let known = complaints.flat_map(|(_, names)| names.iter().copied());
+    let lower = message.to_ascii_lowercase();
+    let hints = ERROR_HINTS.iter().filter(|(hint, _)| lower.contains(hint));
+    let known = hints.flat_map(|(_, names)| names.iter().copied());
     let mut missing: Vec<String> = Vec::new();
     for name in mentioned.chain(known).filter(is_withheld) {
         if !missing.iter().any(|listed| listed == name) {
@@ -53,11 +53,11 @@ mod tests {
 
     use super::*;
 
-    fn missing(said: &str) -> Vec<String> {
+    fn missing(message: &str) -> Vec<String> {
         let env = BTreeMap::from([("OWN_TOKEN".to_owned(), Secret::new("x"))]);
         let server = StdioTransport { command: "c".to_owned(), args: Vec::new(), env, cwd: None };
         let set = ["SSH_AUTH_SOCK", "GITHUB_TOKEN", "OWN_TOKEN", "PATH", "HTTPS_PROXY", "DISPLAY"];
-        likely_missing(said, &server, |name| set.contains(&name))
+        likely_missing(message, &server, |name| set.contains(&name))
     }
 
     #[test]
@@ -66,8 +66,9 @@ mod tests {
         assert_eq!(missing("error: GITHUB_TOKEN is required, set GITHUB_TOKEN"), ["GITHUB_TOKEN"]);
         assert_eq!(missing("Missing X server or $DISPLAY"), ["DISPLAY"]);
         // Not set, passed on, or configured.
-        for said in ["AWS_PROFILE is not set", "no HTTPS_PROXY, PATH", "OWN_TOKEN is wrong", ""] {
-            assert_eq!(missing(said), [""; 0], "{said}");
+        for message in ["AWS_PROFILE is not set", "no HTTPS_PROXY, PATH", "OWN_TOKEN is wrong", ""]
+        {
+            assert_eq!(missing(message), [""; 0], "{message}");
         }
     }
 }

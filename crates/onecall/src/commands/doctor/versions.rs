@@ -1,8 +1,8 @@
 //! Reports the version of onecall and the system that it runs on.
 
-use super::finding::{Finding, Section};
+use super::finding::{Finding, ReportSection};
 
-pub(super) fn look() -> Section {
+pub(super) fn check() -> ReportSection {
     let version = env!("CARGO_PKG_VERSION");
     let (profile, target, commit) =
         (env!("ONECALL_PROFILE"), env!("ONECALL_TARGET"), env!("ONECALL_COMMIT"));
@@ -24,9 +24,9 @@ pub(super) fn look() -> Section {
             Finding::yellow("kernel", format!("{system}, on which onecall has no sandbox"))
                 .fix("run onecall in WSL 2, in a Linux container or on a Linux machine")
         }
-        "" => Finding::yellow("kernel", "the kernel does not say what it is: is there no /proc?")
+        "" => Finding::yellow("kernel", "onecall cannot read the version of the kernel from /proc")
             .fix("mount /proc; the sandbox needs it"),
         release => Finding::green("kernel", format!("Linux {release}")),
     };
-    Section { name: "versions", findings: vec![onecall, kernel.fact("release", release)] }
+    ReportSection { name: "versions", findings: vec![onecall, kernel.fact("release", release)] }
 }

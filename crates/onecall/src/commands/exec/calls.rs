@@ -5,93 +5,96 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::message::{Answer, Outgoing};
+use super::message::{HostAnswer, MessageToHost};
 use super::outbox::Outbox;
 
 /// How many cancelled calls are remembered, so that their late answers are not reported as errors.
-const MAX_REMEMBERED: usize = 10_000;
+const MAX_CANCELLED: usize = 10_000;
 
 /// The waiting calls by their ids.
 #[derive(Clone, Default)]
-pub(super) struct Calls(Arc<Mutex<State>>);
+pub(super) struct Calls(Arc<Mutex<CallsState>>);
 
 #[derive(Default)]
-struct State {
-    waiting: HashMap<String, oneshot::Sender<Answer>>,
+struct CallsState {
+    waiting: HashMap<String, oneshot::Sender<HostAnswer>>,
     /// Cancelled calls, whose answers may still arrive.
-    given_up: HashSet<String>,
+    cancelled: HashSet<String>,
     /// The cancelled calls, oldest first.
     remembered: VecDeque<String>,
 }
 
 /// A call that waits for its answer. Dropping it cancels the call.
-pub(super) struct Waiting {
+pub(super) struct PendingHostCall {
     calls: Calls,
     outbox: Outbox,
     run: String,
     id: String,
     sent: bool,
-    answer: oneshot::Receiver<Answer>,
+    answer: oneshot::Receiver<HostAnswer>,
 }
 
 impl Calls {
     /// Registers a call. This must happen before it is sent.
-    pub(super) fn open(&self, run: &str, id: String, outbox: &Outbox) -> Waiting {
+    pub(super) fn open(&self, run: &str, id: String, outbox: &Outbox) -> PendingHostCall {
         let (sender, answer) = oneshot::channel();
         self.state().waiting.insert(id.clone(), sender);
         let (calls, outbox, run) = (self.clone(), outbox.clone(), run.to_owned());
-        Waiting { calls, outbox, run, id, sent: false, answer }
+        PendingHostCall { calls, outbox, run, id, sent: false, answer }
     }
 
     /// Accepts an answer; an error if there was no such call.
-    pub(super) fn answer(&self, id: &str, answer: Answer) -> Result<(), String> {
+    pub(super) fn answer(&self, id: &str, answer: HostAnswer) -> Result<(), String> {
         let mut state = self.state();
         if let Some(waiting) = state.waiting.remove(id) {
             _ = waiting.send(answer);
             return Ok(());
         }
-        if state.given_up.remove(id) {
+        if state.cancelled.remove(id) {
             return Ok(());
         }
-        Err(format!("no tool call '{id}' waits for an answer: there was none, or it has one"))
+        Err(format!(
+            "no tool call '{id}' waits for a result: the id is unknown, or the result has arrived already"
+        ))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CallsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn give_up(&mut self, id: String) {
-        if self.remembered.len() == MAX_REMEMBERED
+impl CallsState {
+    fn remember_cancelled(&mut self, id: String) {
+        if self.remembered.len() == MAX_CANCELLED
             && let Some(oldest) = self.remembered.pop_front()
         {
-            self.given_up.remove(&oldest);
+            self.cancelled.remove(&oldest);
         }
         self.remembered.push_back(id.clone());
-        self.given_up.insert(id);
+        self.cancelled.insert(id);
     }
 }
 
-impl Waiting {
+impl PendingHostCall {
     /// Notes that the call has been sent.
     pub(super) fn sent(&mut self) {
         self.sent = true;
     }
 
     /// Waits for the answer; `None` if there will never be one.
-    pub(super) async fn answer(&mut self) -> Option<Answer> {
+    pub(super) async fn answer(&mut self) -> Option<HostAnswer> {
         (&mut self.answer).await.ok()
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingHostCall {
     fn drop(&mut self) {
         let mut state = self.calls.state();
         if state.waiting.remove(&self.id).is_none() || !self.sent {
             return;
         }
-        state.give_up(self.id.clone());
-        self.outbox.put_at_once(&Outgoing::ToolCancelled { id: &self.run, tool_call_id: &self.id });
+        state.remember_cancelled(self.id.clone());
+        self.outbox
+            .send_now(&MessageToHost::ToolCancelled { id: &self.run, tool_call_id: &self.id });
     }
 }

@@ -2,25 +2,25 @@
 
 use std::io;
 
-use onecall_core::lines::{Line, Splitter};
+use onecall_core::lines::{Line, LineSplitter};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The lines of a stream.
-pub(in crate::commands) struct Lines<R> {
+pub(in crate::commands) struct LineReader<R> {
     source: R,
-    splitter: Splitter,
+    splitter: LineSplitter,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(in crate::commands) fn new(source: R, limit: usize) -> Self {
-        Self { source, splitter: Splitter::new(limit) }
+        Self { source, splitter: LineSplitter::new(limit) }
     }
 
     /// The next line; `None` at the end of the stream. Nothing that was read is lost if the future
     /// is dropped.
     pub(in crate::commands) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         while !self.splitter.has_line() {
-            if self.source.read_buf(self.splitter.room()).await? == 0 {
+            if self.source.read_buf(self.splitter.read_buffer()).await? == 0 {
                 return Ok(self.splitter.last_line());
             }
         }
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     async fn split(limit: usize, text: &[u8]) -> Vec<String> {
-        let mut lines = Lines::new(text, limit);
+        let mut lines = LineReader::new(text, limit);
         let mut found = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             found.push(match line {
@@ -59,10 +59,10 @@ mod tests {
     #[tokio::test]
     async fn a_long_line_costs_a_bounded_amount_of_memory() {
         let text = [vec![b'x'; 64 << 20], b"\nnext\n".to_vec()].concat();
-        let mut lines = Lines::new(text.as_slice(), 1 << 20);
+        let mut lines = LineReader::new(text.as_slice(), 1 << 20);
         let Some(Line::TooLong(edges)) = lines.next().await.unwrap() else { panic!("whole") };
         assert!(edges.head.starts_with(b"xxx") && edges.head.len() <= 8 << 10);
-        assert!(lines.splitter.room().capacity() <= 2 << 20);
+        assert!(lines.splitter.read_buffer().capacity() <= 2 << 20);
         assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(b"next")));
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use onecall_core::{
-    CallableName, ClientId, Detail, EngineChoice, Language, Program, ServerName, SessionRequest,
-    ToolAnnotations, ToolName, ToolSpec,
+    CallableName, ClientId, EngineChoice, Language, OutcomeDetail, Program, ServerName,
+    SessionRequest, ToolAnnotations, ToolName, ToolSpec,
 };
 use onecall_engine::check_choice;
 use onecall_runtime::Transcript;
@@ -19,15 +19,15 @@ use crate::cli::LONGEST_TIMEOUT;
 pub(super) const PROTOCOL: u32 = 1;
 
 /// Longest id of a program, in characters.
-const LONGEST_ID: usize = 256;
+const MAX_ID_CHARS: usize = 256;
 
 /// A message from the host.
 #[derive(Debug)]
-pub(super) enum Incoming {
+pub(super) enum MessageFromHost {
     /// Run a program.
     Execute(Box<Execute>),
     /// The answer to a tool call.
-    ToolResult { tool_call_id: String, answer: Answer },
+    ToolResult { tool_call_id: String, answer: HostAnswer },
     /// End a program.
     Cancel { id: String },
 }
@@ -44,15 +44,15 @@ pub(super) struct Execute {
 
 /// The answer to a tool call.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HostAnswer {
     pub(super) observation: Box<RawValue>,
     /// Whether a string is text from a tool, which may be JSON.
     pub(super) is_text: bool,
-    pub(super) end: CallEnd,
+    pub(super) end: CallStatus,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallEnd {
+pub(super) enum CallStatus {
     /// The call returned a value.
     Succeeded,
     /// The call returned an error.
@@ -63,7 +63,7 @@ pub(super) enum CallEnd {
 
 /// A line that is not a valid message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misunderstood {
+pub(super) struct InvalidMessage {
     /// The program that the line is about, if it names one.
     pub(super) id: Option<String>,
     pub(super) message: String,
@@ -72,7 +72,7 @@ pub(super) struct Misunderstood {
 /// A message to the host.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Outgoing<'a> {
+pub(super) enum MessageToHost<'a> {
     Ready {
         version: &'a str,
         protocol: u32,
@@ -100,7 +100,7 @@ pub(super) enum Outgoing<'a> {
 }
 
 #[derive(Deserialize)]
-struct Kind<'a> {
+struct MessageHeader<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -161,7 +161,7 @@ struct CancelFields<'a> {
 /// A tool definition as in MCP; other fields are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Definition {
+struct DefinitionFields {
     name: String,
     #[serde(default)]
     description: Option<String>,
@@ -174,15 +174,15 @@ struct Definition {
 }
 
 /// Parses one line.
-pub(super) fn read(line: &[u8]) -> Result<Incoming, Misunderstood> {
-    let unknown = |message: String| Misunderstood { id: None, message };
+pub(super) fn read(line: &[u8]) -> Result<MessageFromHost, InvalidMessage> {
+    let unknown = |message: String| InvalidMessage { id: None, message };
     let text = str::from_utf8(line).map_err(|_| unknown("a line that is not UTF-8".to_owned()))?;
     if !text.trim_ascii_start().starts_with('{') {
         return Err(unknown("a line that is not a JSON object".to_owned()));
     }
-    let Kind { kind, id } = serde_json::from_str(text)
+    let MessageHeader { kind, id } = serde_json::from_str(text)
         .map_err(|error| unknown(format!("a line that is not a JSON object: {error}")))?;
-    let about = |message: String| Misunderstood { id: text_of(id), message };
+    let about = |message: String| InvalidMessage { id: text_of(id), message };
     let Some(kind) = text_of(kind) else {
         return Err(about("'type' must be a string: execute, tool_result or cancel".to_owned()));
     };
@@ -190,11 +190,11 @@ pub(super) fn read(line: &[u8]) -> Result<Incoming, Misunderstood> {
         "execute" => execute(text),
         "tool_result" => tool_result(text),
         "cancel" => parse(text).and_then(|CancelFields { id, .. }| {
-            Ok(Incoming::Cancel { id: required(id, "id", "a string")? })
+            Ok(MessageFromHost::Cancel { id: required(id, "id", "a string")? })
         }),
         _ => {
-            let kind: String = kind.chars().take(LONGEST_ID).collect();
-            let known = "it is execute, tool_result or cancel";
+            let kind: String = kind.chars().take(MAX_ID_CHARS).collect();
+            let known = "it must be execute, tool_result or cancel";
             return Err(about(format!("unknown type '{kind}': {known}")));
         }
     };
@@ -209,11 +209,11 @@ pub(super) fn answered_call(head: &[u8]) -> Option<String> {
     Some(rest.split_once('"')?.0.to_owned())
 }
 
-fn execute(text: &str) -> Result<Incoming, String> {
+fn execute(text: &str) -> Result<MessageFromHost, String> {
     let fields: ExecuteFields<'_> = parse(text)?;
     let id: String = required(fields.id, "id", "a string")?;
-    if id.is_empty() || id.chars().count() > LONGEST_ID {
-        return Err(format!("'id' must have 1 to {LONGEST_ID} characters"));
+    if id.is_empty() || id.chars().count() > MAX_ID_CHARS {
+        return Err(format!("'id' must have 1 to {MAX_ID_CHARS} characters"));
     }
     let language = optional(fields.language, "language", "a string")?;
     let language = language.map(language_named).transpose()?.unwrap_or_default();
@@ -230,27 +230,30 @@ fn execute(text: &str) -> Result<Incoming, String> {
         timeout: fields.timeout.map(timeout).transpose()?,
         // One process has one host, so all sessions have the same owner.
         session: session.map(|name| SessionRequest::named(ClientId(0), name, reset)),
-        detail: Detail::Whole,
+        detail: OutcomeDetail::Whole,
         ..Program::new(required::<String>(fields.code, "code", "a string")?)
     };
     let tools = fields.tools.map(tools).transpose()?;
     let filename = optional(fields.filename, "filename", "a string")?;
-    Ok(Incoming::Execute(Box::new(Execute { id, program, tools, filename })))
+    Ok(MessageFromHost::Execute(Box::new(Execute { id, program, tools, filename })))
 }
 
-fn tool_result(text: &str) -> Result<Incoming, String> {
+fn tool_result(text: &str) -> Result<MessageFromHost, String> {
     let fields: ToolResultFields<'_> = parse(text)?;
     let tool_call_id = required(fields.tool_call_id, "tool_call_id", "a string")?;
     let has_error = optional(fields.has_error, "has_error", "true or false")?.unwrap_or(false);
     let parsed = optional(fields.parsed, "parsed", "true or false")?.unwrap_or(true);
     let is_text = optional(fields.is_text, "is_text", "true or false")?.unwrap_or(false);
     let end = match (parsed, has_error) {
-        (false, _) => CallEnd::NotParsed,
-        (true, true) => CallEnd::Failed,
-        (true, false) => CallEnd::Succeeded,
+        (false, _) => CallStatus::NotParsed,
+        (true, true) => CallStatus::Failed,
+        (true, false) => CallStatus::Succeeded,
     };
     let observation = fields.observation.unwrap_or(RawValue::NULL).to_owned();
-    Ok(Incoming::ToolResult { tool_call_id, answer: Answer { observation, is_text, end } })
+    Ok(MessageFromHost::ToolResult {
+        tool_call_id,
+        answer: HostAnswer { observation, is_text, end },
+    })
 }
 
 fn tools(given: &RawValue) -> Result<Vec<ToolSpec>, String> {
@@ -259,12 +262,12 @@ fn tools(given: &RawValue) -> Result<Vec<ToolSpec>, String> {
     let mut tools = Vec::<ToolSpec>::new();
     let mut taken = std::collections::HashSet::new();
     for (position, definition) in given.into_iter().enumerate() {
-        let definition: Definition = serde_json::from_str(definition.get())
+        let definition: DefinitionFields = serde_json::from_str(definition.get())
             .map_err(|error| format!("'tools[{position}]' is not a tool definition: {error}"))?;
         let name = definition.name;
-        if name.is_empty() || name.chars().count() > LONGEST_ID {
+        if name.is_empty() || name.chars().count() > MAX_ID_CHARS {
             return Err(format!(
-                "the name of 'tools[{position}]' must have 1 to {LONGEST_ID} characters"
+                "the name of 'tools[{position}]' must have 1 to {MAX_ID_CHARS} characters"
             ));
         }
         if !taken.insert(name.clone()) {
@@ -332,5 +335,5 @@ fn optional<'a, T: Deserialize<'a>>(
 /// A string that is not longer than an id may be.
 fn text_of(given: Option<&RawValue>) -> Option<String> {
     let text: String = serde_json::from_str(given?.get()).ok()?;
-    (text.chars().count() <= LONGEST_ID).then_some(text)
+    (text.chars().count() <= MAX_ID_CHARS).then_some(text)
 }

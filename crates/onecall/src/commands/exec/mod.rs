@@ -2,10 +2,10 @@
 //! exchange lines of JSON on standard input and output.
 
 mod calls;
+mod host;
 pub(super) mod lines;
 mod message;
 pub(super) mod outbox;
-mod peer;
 mod runs;
 
 use std::path::Path;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES, Loaded};
+use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES, LoadedConfig};
 use onecall_core::lines::Line;
 use onecall_core::{
-    BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
+    BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolutionFuture, ResolvedCall,
     ToolError, ToolResolver, Workspace, WorkspaceAccess,
 };
 use onecall_engine::Engines;
@@ -28,11 +28,13 @@ use tokio::io::AsyncRead;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::calls::Calls;
-use self::lines::Lines;
-use self::message::{Answer, CallEnd, Execute, Incoming, Misunderstood, Outgoing, PROTOCOL};
+use self::host::ExecHost;
+use self::lines::LineReader;
+use self::message::{
+    CallStatus, Execute, HostAnswer, InvalidMessage, MessageFromHost, MessageToHost, PROTOCOL,
+};
 use self::outbox::Outbox;
-use self::peer::Peer;
-use self::runs::{Admitted, Runs};
+use self::runs::{AdmittedProgram, Runs};
 use crate::cli::{ExecArguments, Global};
 use crate::{protection, setup};
 
@@ -40,11 +42,11 @@ use crate::{protection, setup};
 const MAX_LINE: usize = 64 * 1024 * 1024;
 
 /// How long to wait until the host has read the last messages.
-const FAREWELL: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves the host until it closes stdin or exits, or a signal arrives.
 pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let Loaded { mut config, source, .. } = setup::read(global)?;
+    let LoadedConfig { mut config, source, .. } = setup::read(global)?;
     if let Some(folder) = &arguments.workspace {
         let path = std::path::absolute(folder)
             .with_context(|| format!("the workspace '{}' cannot be used", folder.display()))?;
@@ -70,30 +72,34 @@ async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
     let recorder = Recorder::start(record_settings(config), store.clone());
     let engines = Arc::new(setup::engines(config, source, None)?);
     let warming = tokio::spawn(warm_up(Arc::clone(&engines)));
-    let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone())
+    let runtime = Runtime::new(engines, Arc::new(NoTools), config.execution.clone())
         .with_session_limits(config.sessions)
         .with_recorder(recorder.clone());
     let (outbox, waiting) = Outbox::new();
     let version = env!("CARGO_PKG_VERSION");
-    outbox.put_at_once(&Outgoing::Ready { version, protocol: PROTOCOL });
+    outbox.send_now(&MessageToHost::Ready { version, protocol: PROTOCOL });
     let (stdin, stdout) = stdio_pipes();
     let mut writing = tokio::spawn(waiting.write_to(stdout));
-    let conversation =
-        Arc::new(Conversation { runtime, outbox, calls: Calls::default(), runs: Runs::default() });
+    let connection = Arc::new(HostConnection {
+        runtime,
+        outbox,
+        calls: Calls::default(),
+        runs: Runs::default(),
+    });
     tokio::select! {
-        () = conversation.listen(stdin) => {}
+        () = connection.listen(stdin) => {}
         // The host does not read any more, so it is gone.
         _ = &mut writing => return Ok(()),
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    conversation.runs.close();
+    connection.runs.close();
     warming.abort();
     // When the last program has ended, no sender is left and the writer ends.
-    drop(conversation);
-    _ = tokio::time::timeout(FAREWELL, writing).await;
-    recorder.inspect(|recorder| recorder.close(FAREWELL));
-    store.inspect(|store| _ = store.close(FAREWELL));
+    drop(connection);
+    _ = tokio::time::timeout(FLUSH_TIMEOUT, writing).await;
+    recorder.inspect(|recorder| recorder.close(FLUSH_TIMEOUT));
+    store.inspect(|store| _ = store.close(FLUSH_TIMEOUT));
     Ok(())
 }
 
@@ -106,63 +112,63 @@ async fn warm_up(engines: Arc<Engines>) {
 }
 
 /// What all programs and messages of one host share.
-struct Conversation {
+struct HostConnection {
     runtime: Runtime,
     outbox: Outbox,
     calls: Calls,
     runs: Runs,
 }
 
-impl Conversation {
+impl HostConnection {
     /// Handles the messages of the host until its input ends.
     async fn listen(self: &Arc<Self>, source: impl AsyncRead + Unpin) {
-        let mut lines = Lines::new(source, MAX_LINE);
+        let mut lines = LineReader::new(source, MAX_LINE);
         // An error on a pipe has the same meaning as its end.
         while let Ok(Some(line)) = lines.next().await {
-            let heard = match line {
+            let handled = match line {
                 Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
-                Line::Whole(line) => self.hear(line),
-                Line::TooLong(edges) => self.skip(&edges.head),
+                Line::Whole(line) => self.handle_line(line),
+                Line::TooLong(edges) => self.reject_long_line(&edges.head),
             };
-            if let Err(Misunderstood { id, message }) = heard {
-                let error = Outgoing::Error { id: id.as_deref(), message: &message };
-                self.outbox.put(self.outbox.reserve_error(&error).await);
+            if let Err(InvalidMessage { id, message }) = handled {
+                let error = MessageToHost::Error { id: id.as_deref(), message: &message };
+                self.outbox.send(self.outbox.reserve_error(&error).await);
             }
         }
     }
 
-    fn hear(self: &Arc<Self>, line: &[u8]) -> Result<(), Misunderstood> {
+    fn handle_line(self: &Arc<Self>, line: &[u8]) -> Result<(), InvalidMessage> {
         match message::read(line)? {
-            Incoming::Execute(execute) => {
+            MessageFromHost::Execute(execute) => {
                 let id = execute.id.clone();
-                let about = |message| Misunderstood { id: Some(id.clone()), message };
+                let about = |message| InvalidMessage { id: Some(id.clone()), message };
                 let admitted = self.runs.admit(&id, line.len()).map_err(about)?;
                 tokio::spawn(Arc::clone(self).run(*execute, admitted));
                 Ok(())
             }
-            Incoming::ToolResult { tool_call_id, answer } => self
+            MessageFromHost::ToolResult { tool_call_id, answer } => self
                 .calls
                 .answer(&tool_call_id, answer)
-                .map_err(|message| Misunderstood { id: None, message }),
-            Incoming::Cancel { id } => {
-                self.runs.cancel(&id).map_err(|message| Misunderstood { id: Some(id), message })
+                .map_err(|message| InvalidMessage { id: None, message }),
+            MessageFromHost::Cancel { id } => {
+                self.runs.cancel(&id).map_err(|message| InvalidMessage { id: Some(id), message })
             }
         }
     }
 
     /// A line that is too long fails the call that it answers.
-    fn skip(&self, head: &[u8]) -> Result<(), Misunderstood> {
+    fn reject_long_line(&self, head: &[u8]) -> Result<(), InvalidMessage> {
         let message = format!("a line of more than {} MiB", MAX_LINE >> 20);
         if let Some(id) = message::answered_call(head)
             && let Ok(observation) = serde_json::value::to_raw_value(&message)
         {
-            let answer = Answer { observation, is_text: false, end: CallEnd::Failed };
+            let answer = HostAnswer { observation, is_text: false, end: CallStatus::Failed };
             _ = self.calls.answer(&id, answer);
         }
-        Err(Misunderstood { id: None, message })
+        Err(InvalidMessage { id: None, message })
     }
 
-    async fn run(self: Arc<Self>, execute: Execute, admitted: Admitted) {
+    async fn run(self: Arc<Self>, execute: Execute, admitted: AdmittedProgram) {
         let Execute { id, program, tools, filename, .. } = execute;
         let saved = match &filename {
             Some(name) => self.runtime.save(&program, name).await,
@@ -172,32 +178,33 @@ impl Conversation {
             Ok(path) => path.map(|path| path.display().to_string()),
             Err(error) => {
                 let message = error.to_string();
-                let error = Outgoing::Error { id: Some(&id), message: &message };
+                let error = MessageToHost::Error { id: Some(&id), message: &message };
                 let reserved = self.outbox.reserve_error(&error).await;
                 self.runs.remove(&id);
-                return self.outbox.put(reserved);
+                return self.outbox.send(reserved);
             }
         };
-        let Admitted { number, wish } = admitted;
+        let AdmittedProgram { number, cancel_signal } = admitted;
         let prefix = format!("call_{number}");
         let (calls, outbox) = (self.calls.clone(), self.outbox.clone());
-        let peer = Arc::new(Peer::new(&id, prefix.clone(), tools, calls, outbox));
-        let outcome = self.runtime.run_with(&*peer, &*peer, &program, &wish).await;
+        let host = Arc::new(ExecHost::new(&id, prefix.clone(), tools, calls, outbox));
+        let outcome =
+            self.runtime.run_with_own_tools(&*host, &*host, &program, &cancel_signal).await;
         let transcript = Transcript::with_call_ids(&outcome, file.as_deref(), &prefix);
         let reserved =
-            self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript: &transcript }).await;
+            self.outbox.reserve(&MessageToHost::Outcome { id: &id, transcript: &transcript }).await;
         // A host that has read the outcome may use the id again.
         self.runs.remove(&id);
-        self.outbox.put(reserved);
+        self.outbox.send(reserved);
     }
 }
 
 /// A host without tools.
-pub(super) struct Nobody;
+pub(super) struct NoTools;
 
-impl ToolResolver for Nobody {
-    fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
-        Resolving::now(Resolution::unknown(Vec::new()))
+impl ToolResolver for NoTools {
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> ResolutionFuture<'a> {
+        ResolutionFuture::ready(Resolution::unknown(Vec::new()))
     }
 
     fn revision(&self) -> u64 {
@@ -205,7 +212,7 @@ impl ToolResolver for Nobody {
     }
 }
 
-impl CallHandler for Nobody {
+impl CallHandler for NoTools {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(std::future::ready(Err(ToolError::NotAvailable { name: call.name })))
     }

@@ -10,10 +10,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of queued tool calls and outcomes; programs wait while there are more.
-const ROOM: usize = 8 * 1024 * 1024;
+const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
 /// Bytes of queued error messages; while there are more, no message of the host is read.
-const ROOM_FOR_ERRORS: usize = 1024 * 1024;
+const MAX_QUEUED_ERROR_BYTES: usize = 1024 * 1024;
 
 /// The sending end of the queue.
 #[derive(Clone)]
@@ -24,44 +24,44 @@ pub(in crate::commands) struct Outbox {
 }
 
 /// The receiving end of the queue.
-pub(in crate::commands) struct Waiting(UnboundedReceiver<Queued>);
+pub(in crate::commands) struct OutboxReceiver(UnboundedReceiver<Queued>);
 
 struct Queued {
     line: Vec<u8>,
     /// Released when the line has been written.
-    _place: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// A message, with room reserved for it.
 pub(in crate::commands) struct Reserved(Queued);
 
 impl Outbox {
-    pub(in crate::commands) fn new() -> (Self, Waiting) {
+    pub(in crate::commands) fn new() -> (Self, OutboxReceiver) {
         let (queue, waiting) = unbounded_channel();
-        let room = Arc::new(Semaphore::new(ROOM));
-        let room_for_errors = Arc::new(Semaphore::new(ROOM_FOR_ERRORS));
-        (Self { queue, room, room_for_errors }, Waiting(waiting))
+        let room = Arc::new(Semaphore::new(MAX_QUEUED_BYTES));
+        let room_for_errors = Arc::new(Semaphore::new(MAX_QUEUED_ERROR_BYTES));
+        (Self { queue, room, room_for_errors }, OutboxReceiver(waiting))
     }
 
     /// Waits until there is room for a message.
     pub(in crate::commands) async fn reserve(&self, message: &impl Serialize) -> Reserved {
-        reserve(&self.room, ROOM, message).await
+        reserve(&self.room, MAX_QUEUED_BYTES, message).await
     }
 
     /// Waits until there is room for an error.
     pub(in crate::commands) async fn reserve_error(&self, message: &impl Serialize) -> Reserved {
-        reserve(&self.room_for_errors, ROOM_FOR_ERRORS, message).await
+        reserve(&self.room_for_errors, MAX_QUEUED_ERROR_BYTES, message).await
     }
 
     /// Queues a message for which room was reserved.
-    pub(in crate::commands) fn put(&self, reserved: Reserved) {
+    pub(in crate::commands) fn send(&self, reserved: Reserved) {
         // This fails only if the writer is gone, and then the process is about to end.
         _ = self.queue.send(reserved.0);
     }
 
     /// Queues a message that cannot wait. There is at most one for each message that did wait.
-    pub(in crate::commands) fn put_at_once(&self, message: &impl Serialize) {
-        self.put(Reserved(Queued { line: line(message), _place: None }));
+    pub(in crate::commands) fn send_now(&self, message: &impl Serialize) {
+        self.send(Reserved(Queued { line: line(message), _permit: None }));
     }
 }
 
@@ -69,8 +69,8 @@ async fn reserve(room: &Arc<Semaphore>, all: usize, message: &impl Serialize) ->
     let line = line(message);
     // A message that is larger than the whole queue waits until it is the only one.
     let wanted = u32::try_from(line.len().min(all)).unwrap_or(u32::MAX);
-    let place = Arc::clone(room).acquire_many_owned(wanted).await.ok();
-    Reserved(Queued { line, _place: place })
+    let permit = Arc::clone(room).acquire_many_owned(wanted).await.ok();
+    Reserved(Queued { line, _permit: permit })
 }
 
 fn line(message: &impl Serialize) -> Vec<u8> {
@@ -82,7 +82,7 @@ fn line(message: &impl Serialize) -> Vec<u8> {
     line
 }
 
-impl Waiting {
+impl OutboxReceiver {
     /// Writes messages as they arrive, until all senders are dropped.
     pub(in crate::commands) async fn write_to(
         mut self,

@@ -15,37 +15,37 @@ const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// Every program that has no outcome yet.
 #[derive(Default)]
-pub(super) struct Runs(Mutex<State>);
+pub(super) struct Runs(Mutex<RunsState>);
 
 #[derive(Default)]
-struct State {
-    running: HashMap<String, Running>,
-    begun: u64,
+struct RunsState {
+    running: HashMap<String, RunningProgram>,
+    started_count: u64,
     closed: bool,
 }
 
-struct Running {
+struct RunningProgram {
     bytes: usize,
     wanted: watch::Sender<bool>,
 }
 
 /// The admission of one program.
-pub(super) struct Admitted {
+pub(super) struct AdmittedProgram {
     /// A number that is unique in this process.
     pub(super) number: u64,
     /// Observes the program, and ends it when the host cancels it.
-    pub(super) wish: Wish,
+    pub(super) cancel_signal: CancelSignal,
 }
 
 /// Whether the host still wants the result of a program.
-pub(super) struct Wish(watch::Receiver<bool>);
+pub(super) struct CancelSignal(watch::Receiver<bool>);
 
 impl Runs {
     /// Admits a program whose message has this many bytes.
-    pub(super) fn admit(&self, id: &str, bytes: usize) -> Result<Admitted, String> {
+    pub(super) fn admit(&self, id: &str, bytes: usize) -> Result<AdmittedProgram, String> {
         let mut state = self.state();
         if state.closed {
-            return Err("onecall is about to end".to_owned());
+            return Err("onecall is stopping and starts no more programs".to_owned());
         }
         if state.running.contains_key(id) {
             return Err(format!("a program with the id '{id}' is running already"));
@@ -58,10 +58,13 @@ impl Runs {
                 MAX_BYTES >> 20
             ));
         }
-        let (wanted, wish) = watch::channel(true);
-        state.running.insert(id.to_owned(), Running { bytes, wanted });
-        state.begun += 1;
-        Ok(Admitted { number: state.begun, wish: Wish(wish) })
+        let (wanted, cancel_signal) = watch::channel(true);
+        state.running.insert(id.to_owned(), RunningProgram { bytes, wanted });
+        state.started_count += 1;
+        Ok(AdmittedProgram {
+            number: state.started_count,
+            cancel_signal: CancelSignal(cancel_signal),
+        })
     }
 
     /// Cancels a program; an error if it does not run.
@@ -89,17 +92,17 @@ impl Runs {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RunsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Wish {
-    fn called_off(&self) -> BoxFuture<'_, ()> {
-        let mut wish = self.0.clone();
+impl Observer for CancelSignal {
+    fn cancelled(&self) -> BoxFuture<'_, ()> {
+        let mut cancel_signal = self.0.clone();
         Box::pin(async move {
             // This fails only if the sender is gone, and then the program is not wanted either.
-            _ = wish.wait_for(|wanted| !wanted).await;
+            _ = cancel_signal.wait_for(|wanted| !wanted).await;
         })
     }
 }

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use onecall_bridge::{ServerState, ServerStatus};
-use onecall_catalog::{Listed, generate as files_for};
+use onecall_catalog::{GeneratedTool, generate as files_for};
 use onecall_config::Config;
 use onecall_core::{Language, ToolSpec};
 use onecall_gateway::Gateway;
 
-use self::tree::{Change, Tree};
+use self::tree::{Change, GeneratedTree};
 use crate::cli::{Global, language_names};
 use crate::commands::note;
 use crate::terminal::print;
@@ -33,7 +33,7 @@ pub(crate) struct GenerateArguments {
     /// Write only the tools of this server; may be repeated
     #[arg(long = "server", value_name = "NAME")]
     servers: Vec<String>,
-    /// Leave out result types that were learned from results, which differ between machines
+    /// Leave out learned result types, which differ between machines
     #[arg(long)]
     declared: bool,
     /// Write nothing: list what differs, and exit with 1 if anything does
@@ -49,10 +49,10 @@ pub(crate) fn generate(arguments: &GenerateArguments, global: &Global) -> anyhow
     let language = Language::named(&arguments.lang).context("there is no such language")?;
     let loaded = setup::load(global)?;
     check_names(&loaded.config, &arguments.servers)?;
-    let tree = Tree::open(&arguments.out, language)?;
+    let tree = GeneratedTree::open(&arguments.out, language)?;
     let tools = setup::tokio_runtime()?.block_on(async {
         let gateway = setup::gateway_on_demand(loaded)?;
-        let tools = waiting::shown(tools(&gateway, arguments), || gateway.status()).await;
+        let tools = waiting::with_progress(tools(&gateway, arguments), || gateway.status()).await;
         gateway.shutdown().await;
         tools
     })?;
@@ -63,17 +63,17 @@ pub(crate) fn generate(arguments: &GenerateArguments, global: &Global) -> anyhow
     }
     let kept: Vec<_> = changes.iter().filter(|it| it.1.is_edited() && !arguments.force).collect();
     for (path, change) in &kept {
-        note(&format!("Kept {path}: {}; --force {}", change.why_kept(), change.forced()));
+        note(&format!("Kept {path}: {}; --force {}", change.why_kept(), change.force_effect()));
     }
-    let done = tree.apply(&files, &changes, arguments.force)?;
+    let counts = tree.apply(&files, &changes, arguments.force)?;
     print(&format!(
         "{}: {} in {}; {} written, {} removed, {} unchanged\n",
         arguments.out.display(),
         counted(tools.len(), "tool"),
         counted(files.len(), "file"),
-        done.written,
-        done.removed,
-        done.unchanged,
+        counts.written,
+        counts.removed,
+        counts.unchanged,
     ))?;
     Ok(if kept.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -96,7 +96,10 @@ fn check_names(config: &Config, wanted: &[String]) -> anyhow::Result<()> {
 
 /// The tools to write, of all servers or of the given ones. A server that does not answer is an
 /// error: its files would be removed as if its tools were gone.
-async fn tools(gateway: &Gateway, arguments: &GenerateArguments) -> anyhow::Result<Vec<Listed>> {
+async fn tools(
+    gateway: &Gateway,
+    arguments: &GenerateArguments,
+) -> anyhow::Result<Vec<GeneratedTool>> {
     let servers = &arguments.servers;
     let observed = |spec: &ToolSpec| match arguments.declared {
         true => None,
@@ -115,7 +118,7 @@ async fn tools(gateway: &Gateway, arguments: &GenerateArguments) -> anyhow::Resu
         missing.join("\n  ")
     );
     let tools = gateway.known_tools().into_iter().filter(|spec| is_wanted(spec.server.as_str()));
-    let list = |spec: Arc<ToolSpec>| Listed {
+    let list = |spec: Arc<ToolSpec>| GeneratedTool {
         category: gateway.category(&spec),
         observed: observed(&spec),
         spec,

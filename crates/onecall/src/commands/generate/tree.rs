@@ -6,13 +6,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use onecall_catalog::Files;
+use onecall_catalog::GeneratedFiles;
 use onecall_core::Language;
 
 use super::manifest::{MANIFEST, Manifest};
 
 /// The folder, and what onecall wrote there last.
-pub(super) struct Tree {
+pub(super) struct GeneratedTree {
     folder: PathBuf,
     language: Language,
     manifest: Manifest,
@@ -55,20 +55,20 @@ impl Change {
         }
     }
 
-    pub(super) fn forced(self) -> &'static str {
+    pub(super) fn force_effect(self) -> &'static str {
         if self == Self::GoneEdited { "removes it" } else { "overwrites it" }
     }
 }
 
 /// How many files were written, removed and kept.
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct ApplyCounts {
     pub(super) written: usize,
     pub(super) removed: usize,
     pub(super) unchanged: usize,
 }
 
-impl Tree {
+impl GeneratedTree {
     /// Reads a folder, which need not exist.
     pub(super) fn open(folder: &Path, language: Language) -> anyhow::Result<Self> {
         if let Ok(metadata) = fs::metadata(folder) {
@@ -85,7 +85,7 @@ impl Tree {
     }
 
     /// The differences to `files`, by path.
-    pub(super) fn compare(&self, files: &Files) -> anyhow::Result<Vec<(String, Change)>> {
+    pub(super) fn compare(&self, files: &GeneratedFiles) -> anyhow::Result<Vec<(String, Change)>> {
         let mut changes = Vec::new();
         for (path, content) in files {
             let change = match self.read(path)? {
@@ -111,7 +111,7 @@ impl Tree {
 
     /// Whether a file is one that onecall wrote under a name that differs only in case and is
     /// removed now. On file systems that ignore case, both names refer to the same file.
-    fn is_of_other_case(&self, path: &str, found: &[u8], files: &Files) -> bool {
+    fn is_of_other_case(&self, path: &str, found: &[u8], files: &GeneratedFiles) -> bool {
         let is_removed = |earlier: &&String| {
             earlier.as_str() != path
                 && earlier.eq_ignore_ascii_case(path)
@@ -125,15 +125,15 @@ impl Tree {
     /// Applies the changes; those to edited files only with `force`.
     pub(super) fn apply(
         &self,
-        files: &Files,
+        files: &GeneratedFiles,
         changes: &[(String, Change)],
         force: bool,
-    ) -> anyhow::Result<Done> {
+    ) -> anyhow::Result<ApplyCounts> {
         let mut manifest = Manifest::new(self.language);
         for (path, content) in files {
             manifest.add(path, content);
         }
-        let mut done = Done::default();
+        let mut counts = ApplyCounts::default();
         // On file systems that ignore case, the old name must be removed before the new file is
         // written.
         let is_written =
@@ -148,64 +148,72 @@ impl Tree {
                 }
                 Change::Gone | Change::GoneEdited => {
                     self.remove(path)?;
-                    done.removed += 1;
+                    counts.removed += 1;
                 }
                 Change::Missing | Change::Outdated | Change::Edited => {
                     let content = files.get(path).map(String::as_str).unwrap_or_default();
                     self.write(path, content.as_bytes())?;
-                    done.written += 1;
+                    counts.written += 1;
                 }
             }
         }
         let changed = changes.iter().filter(|(path, _)| files.contains_key(path)).count();
-        done.unchanged = files.len() - changed;
+        counts.unchanged = files.len() - changed;
         let text = manifest.text()?;
         if self.stored.as_deref() != Some(text.as_bytes()) {
             self.write(MANIFEST, text.as_bytes())?;
         }
-        Ok(done)
+        Ok(counts)
     }
 
     /// The path of a file; an error if a part of it is a link.
-    fn place(&self, path: &str) -> anyhow::Result<PathBuf> {
-        let mut place = self.folder.clone();
+    fn full_path(&self, path: &str) -> anyhow::Result<PathBuf> {
+        let mut full_path = self.folder.clone();
         for part in path.split('/') {
-            place.push(part);
-            let is_link = fs::symlink_metadata(&place).is_ok_and(|it| it.file_type().is_symlink());
-            ensure!(!is_link, "'{}' is a link, which is not followed; remove it", place.display());
+            full_path.push(part);
+            let is_link =
+                fs::symlink_metadata(&full_path).is_ok_and(|it| it.file_type().is_symlink());
+            ensure!(
+                !is_link,
+                "'{}' is a link, which is not followed; remove it",
+                full_path.display()
+            );
         }
-        Ok(place)
+        Ok(full_path)
     }
 
     fn read(&self, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
-        let place = self.place(path)?;
-        match fs::read(&place) {
+        let full_path = self.full_path(path)?;
+        match fs::read(&full_path) {
             Ok(content) => Ok(Some(content)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read '{}'", place.display())),
+            Err(error) => {
+                Err(error).with_context(|| format!("cannot read '{}'", full_path.display()))
+            }
         }
     }
 
     /// Writes a file by replacing it in one step, so that readers never see a partial one.
     fn write(&self, path: &str, content: &[u8]) -> anyhow::Result<()> {
-        let place = self.place(path)?;
-        let folder = place.parent().unwrap_or(&self.folder);
+        let full_path = self.full_path(path)?;
+        let folder = full_path.parent().unwrap_or(&self.folder);
         let unfinished = folder.join(format!(".onecall-{}", std::process::id()));
         let written = fs::create_dir_all(folder)
             .and_then(|()| fs::File::create_new(&unfinished))
             .and_then(|mut file| file.write_all(content))
-            .and_then(|()| fs::rename(&unfinished, &place));
+            .and_then(|()| fs::rename(&unfinished, &full_path));
         if written.is_err() {
             _ = fs::remove_file(&unfinished);
         }
-        written.with_context(|| format!("cannot write '{}'", place.display()))
+        written.with_context(|| format!("cannot write '{}'", full_path.display()))
     }
 
     /// Removes a file, and the folders that become empty.
     fn remove(&self, path: &str) -> anyhow::Result<()> {
-        let place = self.place(path)?;
-        fs::remove_file(&place).with_context(|| format!("cannot remove '{}'", place.display()))?;
-        let above = place.ancestors().skip(1).take_while(|it| *it != self.folder);
+        let full_path = self.full_path(path)?;
+        fs::remove_file(&full_path)
+            .with_context(|| format!("cannot remove '{}'", full_path.display()))?;
+        let above = full_path.ancestors().skip(1).take_while(|it| *it != self.folder);
         for folder in above {
             // Fails for a folder that is not empty.
             if fs::remove_dir(folder).is_err() {

@@ -1,7 +1,7 @@
 //! `onecall install` and `onecall uninstall`: add onecall to the configuration of clients, and
 //! remove it.
 
-mod offer;
+mod installed_command;
 mod step;
 
 use std::path::{Path, PathBuf};
@@ -11,15 +11,16 @@ use anyhow::bail;
 use clap::Args;
 use onecall_clients::edit::{self, EditError};
 use onecall_clients::{
-    Change, Client, Host, Place, Readers, Records, Request, Scope, TextFile, is_left_empty,
+    Client, ClientFileLocation, InstallChange, InstallRecords, InstallRequest, ReadableBy, Scope,
+    TextFile, UserEnvironment, has_only_onecall_content,
 };
 
 use crate::cli::Global;
 use crate::commands::init::{client_names, host};
 use crate::commands::note;
 
-use offer::Offer;
-use step::{Original, Outcome, Step, carry_out};
+use installed_command::InstalledCommand;
+use step::{InstallStep, OriginalContent, StepOutcome, apply_steps};
 
 /// What `onecall install` takes.
 #[derive(Args, Debug)]
@@ -50,42 +51,42 @@ pub(crate) struct TargetArguments {
 
 /// Adds onecall to the configuration of clients.
 pub(crate) fn install(arguments: &InstallArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let offer = Offer::of(global, arguments.replace)?;
+    let installed = InstalledCommand::of(global, arguments.replace)?;
     for_each_client(&arguments.target, |client, host| {
-        let args = offer.args.clone();
-        let command = offer.command(client);
-        let request = Request {
+        let args = installed.args.clone();
+        let command = installed.command(client);
+        let request = InstallRequest {
             command: &command,
             args: &args,
-            env: &offer.env,
-            variables: &offer.variables,
-            bridged: &offer.bridged,
+            env: &installed.env,
+            variables: &installed.variables,
+            bridged: &installed.bridged,
             project: &host.project,
         };
-        let places = places(host, client, &arguments.target)?;
-        let plan = |records: &Records| installation(&places, &request, records);
-        let is_done = carry_out(client, &arguments.target, plan)?;
-        match is_done {
-            Outcome::Nothing => {
+        let locations = locations(host, client, &arguments.target)?;
+        let plan = |records: &InstallRecords| installation(&locations, &request, records);
+        let outcome = apply_steps(client, &arguments.target, plan)?;
+        match outcome {
+            StepOutcome::Nothing => {
                 note(&format!("{client}: onecall is already installed"));
             }
-            Outcome::Done => say_what_is_left(client, &offer, &places),
-            Outcome::Shown | Outcome::Refused => {}
+            StepOutcome::Done => note_next_steps(client, &installed, &locations),
+            StepOutcome::Shown | StepOutcome::Refused => {}
         }
-        Ok(is_done)
+        Ok(outcome)
     })
 }
 
 /// Tells the user what is left to do.
-fn say_what_is_left(client: Client, offer: &Offer, places: &[Place]) {
-    if !offer.variables.is_empty() && client != Client::Codex {
-        let names = offer.variables.join(", ");
+fn note_next_steps(client: Client, installed: &InstalledCommand, locations: &[ClientFileLocation]) {
+    if !installed.variables.is_empty() && client != Client::Codex {
+        let names = installed.variables.join(", ");
         note(&format!(
             "Start {client} with these variables set: {names}. Or store their values with \
              `onecall secrets set NAME`"
         ));
     }
-    if client == Client::Gemini && !is_allowed(places) {
+    if client == Client::Gemini && !is_allowed(locations) {
         note("Gemini CLI starts only the servers in 'mcp.allowed': add \"onecall\" to it");
     }
     let id = client.id();
@@ -95,24 +96,24 @@ fn say_what_is_left(client: Client, offer: &Offer, places: &[Place]) {
 /// Removes onecall from the configuration of clients.
 pub(crate) fn uninstall(arguments: &TargetArguments) -> anyhow::Result<ExitCode> {
     for_each_client(arguments, |client, host| {
-        let places = places(host, client, arguments)?;
-        let is_done = carry_out(client, arguments, |records| removal(&places, records))?;
-        if is_done == Outcome::Nothing {
+        let locations = locations(host, client, arguments)?;
+        let outcome = apply_steps(client, arguments, |records| removal(&locations, records))?;
+        if outcome == StepOutcome::Nothing {
             note(&format!("{client}: onecall is not installed"));
         }
-        Ok(is_done)
+        Ok(outcome)
     })
 }
 
 fn for_each_client(
     arguments: &TargetArguments,
-    mut each: impl FnMut(Client, &Host<'_>) -> anyhow::Result<Outcome>,
+    mut each: impl FnMut(Client, &UserEnvironment<'_>) -> anyhow::Result<StepOutcome>,
 ) -> anyhow::Result<ExitCode> {
     let environment = &|name: &str| std::env::var(name).ok();
     let host = host(environment)?;
     let mut code = ExitCode::SUCCESS;
     for client in arguments.clients.iter().filter_map(|name| Client::named(name)) {
-        if each(client, &host)? == Outcome::Refused {
+        if each(client, &host)? == StepOutcome::Refused {
             note(&format!("{client}: nothing was changed"));
             code = ExitCode::FAILURE;
         }
@@ -120,78 +121,82 @@ fn for_each_client(
     Ok(code)
 }
 
-/// The places in a client's configuration that a command changes; onecall is added to the first.
-fn places(
-    host: &Host<'_>,
+/// The locations in a client's configuration that a command changes; onecall is added to the first.
+fn locations(
+    host: &UserEnvironment<'_>,
     client: Client,
     arguments: &TargetArguments,
-) -> anyhow::Result<Vec<Place>> {
+) -> anyhow::Result<Vec<ClientFileLocation>> {
     let scope = if arguments.project { Scope::Project } else { Scope::User };
-    let mut places: Vec<Place> =
-        host.places(client).into_iter().filter(|place| place.scope == scope).collect();
-    if places.is_empty() {
+    let mut locations: Vec<ClientFileLocation> =
+        host.locations(client).into_iter().filter(|location| location.scope == scope).collect();
+    if locations.is_empty() {
         bail!("{client} has no configuration files for projects; leave out --project");
     }
-    for place in &mut places {
+    for location in &mut locations {
         // This client has a folder with one file per server.
-        if place.path.to_string_lossy().ends_with(['/', '\\']) {
-            place.path = place.path.join("onecall.yaml");
+        if location.path.to_string_lossy().ends_with(['/', '\\']) {
+            location.path = location.path.join("onecall.yaml");
         }
     }
-    Ok(places)
+    Ok(locations)
 }
 
 /// Whether a client's list of allowed servers contains onecall, or does not exist.
-fn is_allowed(places: &[Place]) -> bool {
-    let settings = places.first().and_then(|place| {
-        let file = TextFile::read(&place.path).ok()?;
-        edit::read(file.text(), place.spot.format).ok()
+fn is_allowed(locations: &[ClientFileLocation]) -> bool {
+    let settings = locations.first().and_then(|location| {
+        let file = TextFile::read(&location.path).ok()?;
+        edit::read(file.text(), location.section.format).ok()
     });
     let allowed =
         settings.as_ref().and_then(|settings| settings.get("mcp")?.get("allowed")?.as_array());
     allowed.is_none_or(|names| names.iter().any(|name| name == "onecall"))
 }
 
-/// The files of these places, each with its places, in order.
-fn by_file(places: &[Place]) -> Vec<(PathBuf, Vec<Place>)> {
-    let mut files: Vec<(PathBuf, Vec<Place>)> = Vec::new();
-    for place in places {
-        match files.iter_mut().find(|(path, _)| *path == place.path) {
-            Some((_, known)) => known.push(place.clone()),
-            None => files.push((place.path.clone(), vec![place.clone()])),
+/// The files of these locations, each with its locations, in order.
+fn by_file(locations: &[ClientFileLocation]) -> Vec<(PathBuf, Vec<ClientFileLocation>)> {
+    let mut files: Vec<(PathBuf, Vec<ClientFileLocation>)> = Vec::new();
+    for location in locations {
+        match files.iter_mut().find(|(path, _)| *path == location.path) {
+            Some((_, known)) => known.push(location.clone()),
+            None => files.push((location.path.clone(), vec![location.clone()])),
         }
     }
     files
 }
 
 fn installation(
-    places: &[Place],
-    request: &Request<'_>,
-    records: &Records,
-) -> anyhow::Result<Vec<Step>> {
+    locations: &[ClientFileLocation],
+    request: &InstallRequest<'_>,
+    records: &InstallRecords,
+) -> anyhow::Result<Vec<InstallStep>> {
     let mut steps = Vec::new();
-    for (index, (path, places)) in by_file(places).into_iter().enumerate() {
+    for (index, (path, locations)) in by_file(locations).into_iter().enumerate() {
         let file = TextFile::read(&path)?;
         if index > 0 && !file.exists() {
             continue;
         }
-        let Some(format) = places.first().map(|place| place.spot.format) else { continue };
-        let readers = match places.first().map(|place| place.scope) {
-            Some(Scope::Project) => Readers::Everybody,
-            _ => Readers::Owner,
+        let Some(format) = locations.first().map(|location| location.section.format) else {
+            continue;
         };
-        let before = records.of(&path);
-        let change = onecall_clients::install(file.text(), &places, index == 0, request, before)
-            .map_err(|error| wrong(&path, &error))?;
-        if let Some(Change { text, mut record }) = change {
+        let readers = match locations.first().map(|location| location.scope) {
+            Some(Scope::Project) => ReadableBy::Everybody,
+            _ => ReadableBy::Owner,
+        };
+        let before = records.get(&path);
+        let change = onecall_clients::install(file.text(), &locations, index == 0, request, before)
+            .map_err(|error| edit_error(&path, &error))?;
+        if let Some(InstallChange { text, mut record }) = change {
             // If others have changed the file since, it is not onecall's alone any more.
-            let untouched = before.filter(|before| before.is_of(file.text()));
+            let untouched = before.filter(|before| before.matches_text(file.text()));
             record.created = untouched.map_or(!file.exists(), |before| before.created);
             let original = match before {
-                Some(_) => Original::Known(untouched.and_then(|before| before.backup.clone())),
-                None => Original::ThisFile,
+                Some(_) => {
+                    OriginalContent::Known(untouched.and_then(|before| before.backup.clone()))
+                }
+                None => OriginalContent::ThisFile,
             };
-            steps.push(Step {
+            steps.push(InstallStep {
                 file,
                 text: Some(text),
                 record: Some(record),
@@ -204,46 +209,58 @@ fn installation(
     Ok(steps)
 }
 
-fn removal(places: &[Place], records: &Records) -> anyhow::Result<Vec<Step>> {
+fn removal(
+    locations: &[ClientFileLocation],
+    records: &InstallRecords,
+) -> anyhow::Result<Vec<InstallStep>> {
     let mut steps = Vec::new();
-    for (path, places) in by_file(places) {
+    for (path, locations) in by_file(locations) {
         let file = TextFile::read(&path)?;
-        let record = records.of(&path);
+        let record = records.get(&path);
         if !file.exists() {
             continue;
         }
         // A file that was not changed since gets exactly its original content back.
-        let untouched = record.filter(|record| record.is_of(file.text()));
+        let untouched = record.filter(|record| record.matches_text(file.text()));
         let original = untouched
             .and_then(|record| TextFile::read(record.backup.as_deref()?).ok())
             .filter(TextFile::exists);
         let backup = original.as_ref().map(|original| original.path().to_path_buf());
         let undone = match original {
             Some(original) => Some(original.text().to_owned()),
-            None => onecall_clients::uninstall(file.text(), &places, record)
-                .map_err(|error| wrong(&path, &error))?,
+            None => onecall_clients::uninstall(file.text(), &locations, record)
+                .map_err(|error| edit_error(&path, &error))?,
         };
         let Some(text) = undone else { continue };
-        let Some(format) = places.first().map(|place| place.spot.format) else { continue };
+        let Some(format) = locations.first().map(|location| location.section.format) else {
+            continue;
+        };
         let was_made = record.is_some_and(|record| record.created);
-        let is_empty = is_left_empty(&text, format);
+        let is_empty = has_only_onecall_content(&text, format);
         let text = if was_made && is_empty { None } else { Some(text) };
         let original = match untouched {
-            Some(_) => Original::Known(backup),
-            None => Original::ThisFile,
+            Some(_) => OriginalContent::Known(backup),
+            None => OriginalContent::ThisFile,
         };
-        steps.push(Step { file, text, record: None, original, format, readers: Readers::Owner });
+        steps.push(InstallStep {
+            file,
+            text,
+            record: None,
+            original,
+            format,
+            readers: ReadableBy::Owner,
+        });
     }
     Ok(steps)
 }
 
-fn wrong(path: &Path, error: &EditError) -> anyhow::Error {
+fn edit_error(path: &Path, error: &EditError) -> anyhow::Error {
     let path = path.display();
     match error {
         EditError::Syntax { .. } => {
             anyhow::anyhow!("{path}:{error}\nnothing was changed; correct the file first")
         }
-        EditError::Taken { name } => anyhow::anyhow!(
+        EditError::NameTaken { name } => anyhow::anyhow!(
             "'{path}' has a server '{name}' that is not onecall; rename it there first"
         ),
         other => anyhow::anyhow!("'{path}': {other}"),

@@ -3,32 +3,34 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use onecall_clients::{Client, FileError, Format, Readers, Record, Records, TextFile, secrets_in};
-use onecall_config::Surroundings;
+use onecall_clients::{
+    Client, FileError, FileFormat, InstallRecord, InstallRecords, ReadableBy, TextFile, secrets_in,
+};
+use onecall_config::ProcessContext;
 
 use super::TargetArguments;
-use crate::commands::own_file::must_be_able_to_ask;
+use crate::commands::editable_config::require_terminal;
 use crate::commands::{note, pin};
-use crate::difference::unified;
+use crate::file_diff::unified_diff;
 use crate::{claude_code, terminal};
 
 /// How often a change is retried because the client has written its file meanwhile.
-const TRIES: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// A file that is to be changed.
-pub(super) struct Step {
+pub(super) struct InstallStep {
     pub(super) file: TextFile,
     /// The new content; `None` if the file is to be removed.
     pub(super) text: Option<String>,
-    pub(super) record: Option<Record>,
-    pub(super) original: Original,
-    pub(super) format: Format,
+    pub(super) record: Option<InstallRecord>,
+    pub(super) original: OriginalContent,
+    pub(super) format: FileFormat,
     /// The permissions for a new file.
-    pub(super) readers: Readers,
+    pub(super) readers: ReadableBy,
 }
 
 /// Where the content is that the file had before onecall was installed.
-pub(super) enum Original {
+pub(super) enum OriginalContent {
     /// In the file itself, which is copied before it changes.
     ThisFile,
     /// In an earlier copy. `None` if others have changed the file since; their changes are kept
@@ -38,7 +40,7 @@ pub(super) enum Original {
 
 /// The result of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum StepOutcome {
     Done,
     Nothing,
     Shown,
@@ -46,17 +48,17 @@ pub(super) enum Outcome {
 }
 
 /// Shows the changes, asks for confirmation, and makes them.
-pub(super) fn carry_out(
+pub(super) fn apply_steps(
     client: Client,
     arguments: &TargetArguments,
-    plan: impl Fn(&Records) -> anyhow::Result<Vec<Step>>,
-) -> anyhow::Result<Outcome> {
-    let state = Surroundings::of_process().directories.state;
+    plan: impl Fn(&InstallRecords) -> anyhow::Result<Vec<InstallStep>>,
+) -> anyhow::Result<StepOutcome> {
+    let state = ProcessContext::current().directories.state;
     let state =
-        state.context("there is no place to record the change: set HOME or XDG_STATE_HOME")?;
-    let steps = plan(&Records::read(&state))?;
+        state.context("onecall cannot find your state directory, where it records the change: set HOME or XDG_STATE_HOME")?;
+    let steps = plan(&InstallRecords::read(&state))?;
     if steps.is_empty() {
-        return Ok(Outcome::Nothing);
+        return Ok(StepOutcome::Nothing);
     }
     for step in &steps {
         let new = step.text.as_deref().unwrap_or_default();
@@ -64,40 +66,40 @@ pub(super) fn carry_out(
         let mut hidden = secrets_in(step.file.text(), step.format);
         hidden.extend(secrets_in(new, step.format));
         // Only the colours are control characters; all others have been escaped.
-        terminal::print_styled(&unified(&path, step.file.text(), new, &hidden))?;
+        terminal::print_styled(&unified_diff(&path, step.file.text(), new, &hidden))?;
     }
     if arguments.dry_run {
-        return Ok(Outcome::Shown);
+        return Ok(StepOutcome::Shown);
     }
     if !arguments.yes {
-        must_be_able_to_ask("pass --yes to apply the change, or --dry-run to only see it")?;
-        if !pin::agrees(&format!("Change {client}'s configuration like this?"))? {
-            return Ok(Outcome::Refused);
+        require_terminal("pass --yes to apply the change, or --dry-run to only see it")?;
+        if !pin::confirm(&format!("Change {client}'s configuration like this?"))? {
+            return Ok(StepOutcome::Refused);
         }
     }
     for attempt in 1.. {
-        let steps = plan(&Records::read(&state))?;
+        let steps = plan(&InstallRecords::read(&state))?;
         // The client's own command is tried only in the first attempt.
         let program = (client == Client::ClaudeCode && attempt == 1).then_some(arguments.project);
         match steps.into_iter().try_for_each(|step| apply(&step, program, &state)) {
-            Ok(()) => return Ok(Outcome::Done),
+            Ok(()) => return Ok(StepOutcome::Done),
             Err(error)
-                if attempt < TRIES
-                    && matches!(error.downcast_ref(), Some(FileError::ChangedMeanwhile { .. })) => {
+                if attempt < MAX_ATTEMPTS
+                    && matches!(error.downcast_ref(), Some(FileError::ChangedSinceRead { .. })) => {
             }
             Err(error) => return Err(error),
         }
     }
-    Ok(Outcome::Done)
+    Ok(StepOutcome::Done)
 }
 
 /// Changes one file. `program` says whether the client's own command may do it, and whether for a
 /// project.
-fn apply(step: &Step, program: Option<bool>, state: &Path) -> anyhow::Result<()> {
-    let Step { file, text, record, .. } = step;
+fn apply(step: &InstallStep, program: Option<bool>, state: &Path) -> anyhow::Result<()> {
+    let InstallStep { file, text, record, .. } = step;
     let path = file.path();
     let (backup, restored) = match (record, &step.original) {
-        (None, Original::Known(copy)) => (None, copy.as_deref()),
+        (None, OriginalContent::Known(copy)) => (None, copy.as_deref()),
         _ => (file.back_up()?, None),
     };
     let mut by_program = false;
@@ -120,13 +122,13 @@ fn apply(step: &Step, program: Option<bool>, state: &Path) -> anyhow::Result<()>
                 record.after.clear();
             }
             record.backup = match &step.original {
-                Original::ThisFile => backup.clone(),
-                Original::Known(copy) => copy.clone(),
+                OriginalContent::ThisFile => backup.clone(),
+                OriginalContent::Known(copy) => copy.clone(),
             };
-            Records::write(state, path, Some(record)).context("cannot record the change")?;
+            InstallRecords::write(state, path, Some(record)).context("cannot record the change")?;
         }
         None => {
-            Records::write(state, path, None).context("cannot record the change")?;
+            InstallRecords::write(state, path, None).context("cannot record the change")?;
             if let Some(copy) = restored {
                 // The file has its original content again, so the copy is not needed; failing to
                 // remove it is harmless.

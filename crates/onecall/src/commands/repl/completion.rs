@@ -13,11 +13,11 @@ const MAX_CANDIDATES: usize = 200;
 
 /// The words that can be completed.
 #[derive(Default)]
-pub(super) struct Vocabulary {
+pub(super) struct Completions {
     tools: BTreeMap<String, Arc<ToolSpec>>,
 }
 
-impl Vocabulary {
+impl Completions {
     pub(super) fn new(tools: Vec<Arc<ToolSpec>>) -> Self {
         Self { tools: tools.into_iter().map(|spec| (spec.callable.to_string(), spec)).collect() }
     }
@@ -30,17 +30,17 @@ impl Vocabulary {
         }
         let is_word = |character: char| character.is_alphanumeric() || character == '_';
         let word = before.trim_end_matches(is_word).len();
-        let begun = before.get(word..).unwrap_or_default();
-        let names = self.tools.range(begun.to_owned()..);
-        let names = names.take_while(|(name, _)| name.starts_with(begun));
+        let prefix = before.get(word..).unwrap_or_default();
+        let names = self.tools.range(prefix.to_owned()..);
+        let names = names.take_while(|(name, _)| name.starts_with(prefix));
         let is_command = before.starts_with(':');
-        let mut found: Vec<String> = match begun {
+        let mut found: Vec<String> = match prefix {
             "" => Vec::new(),
             _ if is_command => names.map(|(name, _)| name.clone()).collect(),
             _ => names.map(|(name, _)| format!("{name}(")).collect(),
         };
         if let Some(spec) = self.called(before.get(..word).unwrap_or_default()) {
-            let parameters = spec.parameters().into_iter().filter(|name| name.starts_with(begun));
+            let parameters = spec.parameters().into_iter().filter(|name| name.starts_with(prefix));
             found.splice(0..0, parameters.map(|name| format!("{name}=")));
         }
         found.truncate(MAX_CANDIDATES);
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    fn vocabulary() -> Vocabulary {
+    fn completions() -> Completions {
         let tool = |name: &str| {
             Arc::new(ToolSpec {
                 callable: CallableName::new(name),
@@ -90,7 +90,7 @@ mod tests {
                 annotations: ToolAnnotations::default(),
             })
         };
-        Vocabulary::new(vec![tool("mcp__a__get"), tool("mcp__a__list"), tool("mcp__b__get")])
+        Completions::new(vec![tool("mcp__a__get"), tool("mcp__a__list"), tool("mcp__b__get")])
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         ];
         for (before, start, expected) in rows {
             let expected: Vec<String> = expected.iter().map(|&it| it.to_owned()).collect();
-            assert_eq!(vocabulary().candidates(before), (start, expected), "{before}");
+            assert_eq!(completions().candidates(before), (start, expected), "{before}");
         }
     }
 }

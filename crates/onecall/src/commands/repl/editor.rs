@@ -10,16 +10,16 @@ use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config, Context, Editor, Helper};
 
-use super::completion::Vocabulary;
+use super::completion::Completions;
 use super::input::is_complete;
 
 const PROMPT: &str = ">>> ";
 
 /// How many programs the history keeps.
-const HISTORY: usize = 1_000;
+const MAX_HISTORY: usize = 1_000;
 
 /// What the user typed.
-pub(super) enum Typed {
+pub(super) enum ReplInput {
     Text(String),
     /// Ctrl-C: the input is discarded.
     Nothing,
@@ -28,21 +28,21 @@ pub(super) enum Typed {
 }
 
 /// Reads programs from a terminal, or from another input in its place.
-pub(super) struct Keyboard {
-    editor: Editor<Assistance, FileHistory>,
+pub(super) struct InputReader {
+    editor: Editor<EditorHelper, FileHistory>,
     history: Option<PathBuf>,
 }
 
-impl Keyboard {
-    pub(super) fn new(vocabulary: Vocabulary, history: Option<PathBuf>) -> anyhow::Result<Self> {
+impl InputReader {
+    pub(super) fn new(completions: Completions, history: Option<PathBuf>) -> anyhow::Result<Self> {
         let config = Config::builder()
-            .max_history_size(HISTORY)?
+            .max_history_size(MAX_HISTORY)?
             .history_ignore_space(true)
             .auto_add_history(true)
             .completion_type(rustyline::CompletionType::List)
             .build();
         let mut editor = Editor::with_config(config)?;
-        editor.set_helper(Some(Assistance(vocabulary)));
+        editor.set_helper(Some(EditorHelper(completions)));
         if let Some(file) = &history {
             // There is no file the first time.
             _ = editor.load_history(file);
@@ -51,17 +51,17 @@ impl Keyboard {
     }
 
     /// Waits for a complete program. The error is that the terminal cannot be read.
-    pub(super) fn read(&mut self) -> anyhow::Result<Typed> {
+    pub(super) fn read(&mut self) -> anyhow::Result<ReplInput> {
         match self.editor.readline(PROMPT) {
-            Ok(text) => Ok(Typed::Text(text)),
-            Err(ReadlineError::Interrupted) => Ok(Typed::Nothing),
-            Err(ReadlineError::Eof) => Ok(Typed::End),
+            Ok(text) => Ok(ReplInput::Text(text)),
+            Err(ReadlineError::Interrupted) => Ok(ReplInput::Nothing),
+            Err(ReadlineError::Eof) => Ok(ReplInput::End),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Saves the history. The caller reports an error but does not fail.
-    pub(super) fn keep_history(&mut self) -> Result<(), String> {
+    pub(super) fn save_history(&mut self) -> Result<(), String> {
         let Some(file) = &self.history else { return Ok(()) };
         self.editor
             .save_history(file)
@@ -69,9 +69,9 @@ impl Keyboard {
     }
 }
 
-struct Assistance(Vocabulary);
+struct EditorHelper(Completions);
 
-impl Completer for Assistance {
+impl Completer for EditorHelper {
     type Candidate = String;
 
     fn complete(
@@ -84,7 +84,7 @@ impl Completer for Assistance {
     }
 }
 
-impl Validator for Assistance {
+impl Validator for EditorHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let text = context.input();
         Ok(if text.starts_with(':') || is_complete(text) {
@@ -95,10 +95,10 @@ impl Validator for Assistance {
     }
 }
 
-impl Hinter for Assistance {
+impl Hinter for EditorHelper {
     type Hint = String;
 }
 
-impl Highlighter for Assistance {}
+impl Highlighter for EditorHelper {}
 
-impl Helper for Assistance {}
+impl Helper for EditorHelper {}

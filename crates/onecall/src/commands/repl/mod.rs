@@ -11,16 +11,17 @@ use std::process::ExitCode;
 use anyhow::Context;
 use onecall_catalog::python_signature_with;
 use onecall_config::Directories;
-use onecall_core::{ClientId, Detail, Outcome, Program, SessionRequest};
+use onecall_core::{ClientId, Outcome, OutcomeDetail, Program, SessionRequest};
 use onecall_gateway::Gateway;
 
-use self::completion::Vocabulary;
-use self::editor::{Keyboard, Typed};
+use self::completion::Completions;
+use self::editor::{InputReader, ReplInput};
 use crate::cli::Global;
 use crate::commands::{note, say, tools};
-use crate::layout::laid_out;
-use crate::live::{Echo, Live};
-use crate::terminal::{Readable, print};
+use crate::live::{Echo, LiveProgress};
+use crate::pretty_json::pretty_json;
+use crate::terminal::{TerminalEscaper, print};
+use crate::terminal_questions::while_telling;
 use crate::{setup, waiting};
 
 /// How many tools `:tools WORDS` shows.
@@ -38,41 +39,41 @@ pub(crate) fn repl(global: &Global) -> anyhow::Result<ExitCode> {
     let runtime = setup::tokio_runtime()?;
     runtime.block_on(async {
         let gateway = setup::gateway(loaded)?;
-        let result = converse(&gateway).await;
+        let result = read_and_run(&gateway, global).await;
         gateway.shutdown().await;
         result
     })
 }
 
-async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
-    let tools = waiting::shown(gateway.tools(), || gateway.status()).await;
-    waiting::say_failures(&gateway.status(), "");
+async fn read_and_run(gateway: &Gateway, global: &Global) -> anyhow::Result<ExitCode> {
+    let tools = waiting::with_progress(gateway.tools(), || gateway.status()).await;
+    waiting::print_failures(&gateway.status(), "");
     if io::stdin().is_terminal() {
         note(&format!("onecall: {} tools. :help lists the commands, :quit leaves.", tools.len()));
     }
-    let mut keyboard = Some(Keyboard::new(Vocabulary::new(tools), history())?);
+    let mut input_reader = Some(InputReader::new(Completions::new(tools), history())?);
     // The first program starts a new session, whatever exists already.
-    let mut fresh = true;
+    let mut is_new_session = true;
     loop {
-        let mut reader = keyboard.take().context("the terminal is gone")?;
+        let mut reader = input_reader.take().context("the terminal is closed")?;
         // Reading blocks, and must not stop the messages of servers.
         let (reader, typed) = tokio::task::spawn_blocking(move || {
             let typed = reader.read();
             (reader, typed)
         })
         .await?;
-        let reader = keyboard.insert(reader);
+        let reader = input_reader.insert(reader);
         let text = match typed? {
-            Typed::Text(text) => text,
-            Typed::Nothing => continue,
-            Typed::End => break,
+            ReplInput::Text(text) => text,
+            ReplInput::Nothing => continue,
+            ReplInput::End => break,
         };
         match text.trim().split_once(' ').unwrap_or((text.trim(), "")) {
             ("", _) => {}
             (":quit" | ":q" | "exit" | "quit" | "exit()" | "quit()", _) => break,
             (":help" | ":h" | "help", "") => say(HELP),
             (":reset", _) => {
-                fresh = true;
+                is_new_session = true;
                 note("onecall: the next program starts without variables");
             }
             (":tools", words) => {
@@ -82,9 +83,9 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
             (command, _) if command.starts_with(':') => {
                 say(&format!("onecall: there is no command {command}; :help lists the commands"));
             }
-            _ => fresh = execute(gateway, text, fresh).await?,
+            _ => is_new_session = execute(gateway, global, text, is_new_session).await?,
         }
-        if let Err(problem) = reader.keep_history() {
+        if let Err(problem) = reader.save_history() {
             tracing::warn!("{problem}");
         }
     }
@@ -92,11 +93,19 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs one program; returns whether the next one must start a new session.
-async fn execute(gateway: &Gateway, code: String, fresh: bool) -> anyhow::Result<bool> {
-    let session = SessionRequest::named(ClientId(0), "repl", fresh);
-    let program = Program { session: Some(session), detail: Detail::Whole, ..Program::new(code) };
-    let live = Live::new(Echo::Output);
-    let outcome = live.unless_interrupted(gateway.run(&program, &live)).await;
+async fn execute(
+    gateway: &Gateway,
+    global: &Global,
+    code: String,
+    is_new_session: bool,
+) -> anyhow::Result<bool> {
+    let session = SessionRequest::named(ClientId(0), "repl", is_new_session);
+    let program =
+        Program { session: Some(session), detail: OutcomeDetail::Whole, ..Program::new(code) };
+    let live = LiveProgress::new(Echo::Output);
+    // The editor reads stdin, so questions are answered in another terminal.
+    let work = while_telling(gateway, global, gateway.run(&program, &live));
+    let outcome = live.unless_interrupted(work).await;
     live.finish();
     let Some(outcome) = outcome else {
         say(&format!("onecall: interrupted after {}; the variables are gone", live.calls_made()));
@@ -107,17 +116,17 @@ async fn execute(gateway: &Gateway, code: String, fresh: bool) -> anyhow::Result
 }
 
 fn conclude(outcome: &Outcome) -> anyhow::Result<()> {
-    let readable = Readable::new(io::stderr().is_terminal());
+    let escaper = TerminalEscaper::new(io::stderr().is_terminal());
     if let Err(failure) = &outcome.result {
-        say(&readable.text(&failure.to_string()));
+        say(&escaper.text(&failure.to_string()));
     }
     if let Some(value) = &outcome.value
         && value.get() != "null"
     {
-        print(&laid_out(value.get()))?;
+        print(&pretty_json(value.get()))?;
     }
     for remark in &outcome.remarks {
-        note(&readable.text(&format!("onecall: {remark}")));
+        note(&escaper.text(&format!("onecall: {remark}")));
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use onecall_core::Tokens;
-use onecall_core::storage::{CallFacts, RunRecord, RunSummary};
+use onecall_core::TokenUsage;
+use onecall_core::storage::{RunRecord, RunSummary, StoredCall};
 use serde_json::{Value, json};
 
 /// A run without its source and its calls.
@@ -40,7 +40,7 @@ pub(super) fn whole(record: &RunRecord) -> Value {
     value
 }
 
-fn call(call: &CallFacts) -> Value {
+fn call(call: &StoredCall) -> Value {
     json!({
         "name": call.name,
         "server": call.server,
@@ -59,7 +59,7 @@ fn call(call: &CallFacts) -> Value {
 }
 
 /// The tokens that were used and saved.
-pub(crate) fn tokens(tokens: Tokens) -> Value {
+pub(crate) fn tokens(tokens: TokenUsage) -> Value {
     json!({
         "direct": tokens.direct,
         "onecall": tokens.onecall,

@@ -1,20 +1,27 @@
-//! Lists the latest runs, one per row.
+//! Lists the latest runs, one per row: first those that have not ended.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
-use onecall_core::Timestamp;
+use onecall_config::Config;
 use onecall_core::storage::{RunFilter, RunSummary, Store};
+use onecall_core::{RunId, Timestamp};
 use serde_json::Value;
 
+use super::unfinished::{UnfinishedRun, resumed_runs, unfinished_runs};
 use super::{RunsArguments, agent_tokens, json};
 use crate::commands::note;
-use crate::figures::{Side, age, amount, duration, table, terminal_width};
+use crate::formatting::{Alignment, age, duration, short_number, table, terminal_width};
 use crate::terminal::{neutralise, print};
 
 /// In a narrower terminal, rows have no client.
 const NARROW: usize = 80;
 
-pub(super) fn list(store: &dyn Store, arguments: &RunsArguments) -> anyhow::Result<ExitCode> {
+pub(super) fn list(
+    store: &dyn Store,
+    config: &Config,
+    arguments: &RunsArguments,
+) -> anyhow::Result<ExitCode> {
     let now = Timestamp::now();
     let filter = RunFilter {
         failed: arguments.failed,
@@ -28,17 +35,34 @@ pub(super) fn list(store: &dyn Store, arguments: &RunsArguments) -> anyhow::Resu
             runs = store.runs(&RunFilter { tool: Some(tool), ..filter.clone() })?;
         }
     }
+    // Neither the failure nor the calls of a run are known before it has ended.
+    let mut unfinished = match filter.failed || filter.tool.is_some() {
+        true => Vec::new(),
+        false => unfinished_runs(config)?,
+    };
+    unfinished.retain(|it| filter.since.is_none_or(|since| it.run.started >= since));
+    unfinished.truncate(arguments.limit);
+    // A run may have ended and been recorded since.
+    unfinished.retain(|it| !runs.iter().any(|run| run.id == it.run.id));
+    runs.truncate(arguments.limit.saturating_sub(unfinished.len()));
+    let resumed = resumed_runs(config, runs.iter().map(|run| &run.id))?;
     if arguments.json {
-        let runs: Value = runs.iter().map(json::summary).collect();
+        let unfinished = unfinished.iter().map(UnfinishedRun::json);
+        let ended = runs.iter().map(|run| {
+            let mut summary = json::summary(run);
+            summary["resumed"] = resumed.contains(&run.id).into();
+            summary
+        });
+        let runs: Value = unfinished.chain(ended).collect();
         print(&format!("{runs:#}\n"))?;
-    } else if runs.is_empty() {
+    } else if runs.is_empty() && unfinished.is_empty() {
         let everything = RunFilter { limit: filter.limit, ..RunFilter::default() };
         note(match filter == everything {
             true => "No runs are recorded",
             false => "No recorded run matches",
         });
     } else {
-        print(&rows(&runs, now, terminal_width()))?;
+        print(&rows(&unfinished, &runs, &resumed, now, terminal_width()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -52,54 +76,69 @@ fn spellings(name: &str) -> Vec<String> {
     with_server.into_iter().chain([plain(name)]).collect()
 }
 
-fn rows(runs: &[RunSummary], now: Timestamp, width: usize) -> String {
+fn rows(
+    unfinished: &[UnfinishedRun],
+    runs: &[RunSummary],
+    resumed: &HashSet<RunId>,
+    now: Timestamp,
+    width: usize,
+) -> String {
     let is_narrow = width < NARROW;
     let mut headings = vec![
-        ("ID", Side::Left),
-        ("WHEN", Side::Right),
-        ("TIME", Side::Right),
-        ("CALLS", Side::Right),
-        ("SAVED", Side::Right),
-        ("CLIENT", Side::Left),
-        ("OUTCOME", Side::Left),
+        ("ID", Alignment::Left),
+        ("WHEN", Alignment::Right),
+        ("TIME", Alignment::Right),
+        ("CALLS", Alignment::Right),
+        ("SAVED", Alignment::Right),
+        ("CLIENT", Alignment::Left),
+        ("OUTCOME", Alignment::Left),
     ];
     headings.retain(|(heading, _)| !(is_narrow && *heading == "CLIENT"));
-    let rows: Vec<_> = runs
-        .iter()
-        .map(|run| {
-            let mut row = vec![
-                run.id.to_string(),
-                age(now.since(run.started)),
-                duration(run.duration),
-                run.call_count.to_string(),
-                saved(run),
-            ];
-            if !is_narrow {
-                row.push(neutralise(&crate::figures::fitted(&run.client, 20)));
-            }
-            row.push(outcome(run));
-            row
-        })
-        .collect();
+    let client = |name: &str| {
+        let name = neutralise(&crate::formatting::truncate_line(name, 20));
+        (!is_narrow).then_some(name)
+    };
+    let unknown = || "-".to_owned();
+    let unfinished = unfinished.iter().map(|it| {
+        let (id, when) = (it.run.id.to_string(), age(now.since(it.run.started)));
+        let mut row = vec![id, when, unknown(), unknown(), unknown()];
+        row.extend(client(&it.run.client));
+        row.push(it.outcome());
+        row
+    });
+    let ended = runs.iter().map(|run| {
+        let mut row = vec![
+            run.id.to_string(),
+            age(now.since(run.started)),
+            duration(run.duration),
+            run.call_count.to_string(),
+            saved(run),
+        ];
+        row.extend(client(&run.client));
+        row.push(outcome(run, resumed.contains(&run.id)));
+        row
+    });
+    let rows: Vec<_> = unfinished.chain(ended).collect();
     table(&headings, &rows, width)
 }
 
 fn saved(run: &RunSummary) -> String {
     let about = |estimated| if estimated { "~" } else { "" };
     agent_tokens(run).map_or("-".to_owned(), |tokens| {
-        format!("{}{}", about(tokens.estimated), amount(tokens.saved()))
+        format!("{}{}", about(tokens.estimated), short_number(tokens.saved()))
     })
 }
 
 /// The outcome of a run, and its error.
-fn outcome(run: &RunSummary) -> String {
+fn outcome(run: &RunSummary, is_resumed: bool) -> String {
+    let resumed = if is_resumed { ", resumed" } else { "" };
     let calls = match run.failed_calls {
         0 => String::new(),
         1 => ", 1 call failed".to_owned(),
         failed => format!(", {failed} calls failed"),
     };
     match &run.error {
-        None => format!("{}{calls}", run.outcome),
+        None => format!("{}{resumed}{calls}", run.outcome),
         Some((kind, message)) => neutralise(&format!("{kind}: {message}")),
     }
 }

@@ -1,4 +1,4 @@
-//! `onecall runs`: lists, shows and replays recorded runs.
+//! `onecall runs`: lists, shows and replays recorded runs, and shows durable runs that have not ended.
 
 mod json;
 mod list;
@@ -6,6 +6,7 @@ mod recorded;
 mod replay;
 mod show;
 mod timeline;
+mod unfinished;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,18 +14,19 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use onecall_config::{Config, Surroundings};
-use onecall_core::storage::{Found, RunRecord, RunSummary, Store};
-use onecall_core::{RunId, Tokens};
+use onecall_config::{Config, ProcessContext};
+use onecall_core::storage::{RunLookup, RunRecord, RunSummary, Store};
+use onecall_core::{RunId, TokenUsage};
 
 use crate::cli::Global;
 use crate::live::COMMAND_LINE;
 use crate::setup;
-use crate::span::span;
+use crate::terminal::print;
+use crate::time_span::parse_time_span;
 
 /// The tokens that an agent saved with a run. A run from the command line saves none: no model would
 /// have made its calls.
-pub(crate) fn agent_tokens(run: &RunSummary) -> Option<Tokens> {
+pub(crate) fn agent_tokens(run: &RunSummary) -> Option<TokenUsage> {
     run.tokens().filter(|_| run.client != COMMAND_LINE)
 }
 
@@ -38,7 +40,7 @@ pub(crate) struct RunsArguments {
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// Show only runs of the last 30m, 2h or 7d, for example
-    #[arg(long, value_name = "SPAN", value_parser = span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_time_span)]
     since: Option<Duration>,
     /// Show at most this many runs
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -81,27 +83,39 @@ pub(crate) fn runs(arguments: RunsArguments, global: &Global) -> anyhow::Result<
     let loaded = setup::load(global)?;
     let store = open(&loaded.config)?;
     match arguments.command {
-        None => list::list(store.as_ref(), &arguments),
-        Some(RunsCommand::Show { id, json }) => show::show(&find(store.as_ref(), &id)?, json),
+        None => list::list(store.as_ref(), &loaded.config, &arguments),
+        Some(RunsCommand::Show { id, json }) => show(store.as_ref(), &loaded.config, &id, json),
         Some(RunsCommand::Replay { id }) => replay::replay(find(store.as_ref(), &id)?, &loaded),
     }
 }
 
 /// The store of a configuration.
 pub(crate) fn open(config: &Config) -> anyhow::Result<Arc<dyn Store>> {
-    let file = config.store.file(&Surroundings::of_process().directories);
+    let file = config.store.file(&ProcessContext::current().directories);
     let file = file.context(
-        "there is no place for the store: set HOME or XDG_STATE_HOME, or `path` under `store` in \
-         the configuration",
+        "onecall cannot find your state directory, where the store is: set HOME or XDG_STATE_HOME, \
+         or `path` under `store` in the configuration",
     )?;
     Ok(onecall_store::open(file))
 }
 
+/// Shows a recorded run, or one that has not ended.
+fn show(store: &dyn Store, config: &Config, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let recorded = find(store, id);
+    if recorded.is_err()
+        && let Some(run) = unfinished::find_unfinished(config, id)?
+    {
+        print(&run.details(config, as_json))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    show::show(&recorded?, as_json)
+}
+
 fn find(store: &dyn Store, id: &str) -> anyhow::Result<RunRecord> {
     match store.find_run(id)? {
-        Found::One(record) => Ok(*record),
-        Found::Nothing => bail!("no run has the id '{id}'; see `onecall runs`"),
-        Found::Several(ids) => {
+        RunLookup::One(record) => Ok(*record),
+        RunLookup::Nothing => bail!("no run has the id '{id}'; see `onecall runs`"),
+        RunLookup::Several(ids) => {
             let ids: Vec<_> = ids.iter().map(RunId::as_str).collect();
             bail!("several runs begin with '{id}': {}; write more of it", ids.join(", "))
         }

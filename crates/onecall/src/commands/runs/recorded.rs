@@ -4,38 +4,39 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_catalog::Catalog;
-use onecall_core::storage::{CallFacts, RunRecord};
+use onecall_core::storage::{RunRecord, StoredCall};
 use onecall_core::{
-    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
-    ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolutionFuture,
+    ResolvedCall, ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec,
+    ToolValue,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Answers calls from a record. Calls with the same tool and arguments get their answers in the
 /// recorded order.
-pub(super) struct Recorded {
+pub(super) struct RecordedHost {
     run: String,
     tools: Catalog,
-    answers: Mutex<HashMap<Asked, VecDeque<RecordedAnswer>>>,
+    answers: Mutex<HashMap<CallKey, VecDeque<RecordedAnswer>>>,
 }
 
 /// A tool's name, and arguments in their canonical form.
-type Asked = (String, String);
+type CallKey = (String, String);
 
 type RecordedAnswer = Result<ToolValue, ToolError>;
 
 /// A tool definition in a record.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Definition {
+struct RecordedTool {
     name: String,
     server: String,
     tool: String,
     input_schema: Value,
 }
 
-impl Recorded {
+impl RecordedHost {
     pub(super) fn new(record: &RunRecord) -> Self {
         let mut answers = HashMap::<_, VecDeque<_>>::new();
         for call in &record.calls {
@@ -44,7 +45,7 @@ impl Recorded {
                 answers.entry(key).or_default().push_back(answer);
             }
         }
-        let tools: Vec<Definition> = record
+        let tools: Vec<RecordedTool> = record
             .tools
             .as_deref()
             .and_then(|tools| serde_json::from_str(tools).ok())
@@ -52,19 +53,19 @@ impl Recorded {
         let tools = tools.into_iter().map(|it| {
             spec(&it.name, ServerName::new(it.server), ToolName::new(it.tool), it.input_schema)
         });
-        let (run, tools) = (record.run.id.to_string(), Catalog::of(tools));
+        let (run, tools) = (record.run.id.to_string(), Catalog::from_specs(tools));
         Self { run, tools, answers: Mutex::new(answers) }
     }
 
     /// How many recorded answers were not used.
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn unused_answers(&self) -> usize {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.values().map(VecDeque::len).sum()
     }
 
     /// The tool of this name: its callable name, or its own if only one tool has it.
     fn find(&self, name: &str) -> Option<&Arc<ToolSpec>> {
-        match self.tools.named(name).as_slice() {
+        match self.tools.find_by_name(name).as_slice() {
             [spec] => Some(spec),
             _ => None,
         }
@@ -83,9 +84,9 @@ fn spec(name: &str, server: ServerName, tool: ToolName, input_schema: Value) -> 
     }
 }
 
-impl ToolResolver for Recorded {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        Resolving::now(match self.find(name.as_str()) {
+impl ToolResolver for RecordedHost {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
+        ResolutionFuture::ready(match self.find(name.as_str()) {
             Some(spec) => Resolution::Callable(Arc::clone(spec)),
             // The name of a tool may be used without a call.
             None if name.as_str().starts_with("mcp__") => {
@@ -101,7 +102,7 @@ impl ToolResolver for Recorded {
     }
 }
 
-impl CallHandler for Recorded {
+impl CallHandler for RecordedHost {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             let key = (call.name.to_string(), canonical(call.arguments.get()));
@@ -109,7 +110,7 @@ impl CallHandler for Recorded {
             let answer = answers.get_mut(&key).and_then(VecDeque::pop_front);
             let answer = answer.unwrap_or_else(|| {
                 let message = format!("run {} has no record of this call", self.run);
-                Err(ToolError::NotUnderstood { name: call.name, message })
+                Err(ToolError::InvalidCall { name: call.name, message })
             });
             answer.map(Answer::live)
         })
@@ -117,7 +118,7 @@ impl CallHandler for Recorded {
 }
 
 /// The recorded answer to a call, if it was recorded.
-fn answer(call: &CallFacts) -> Option<RecordedAnswer> {
+fn answer(call: &StoredCall) -> Option<RecordedAnswer> {
     let name = CallableName::new(call.name.as_str());
     if let Some(error) = &call.error {
         let message = error.strip_prefix(&format!("'{name}' failed: "));
@@ -128,7 +129,7 @@ fn answer(call: &CallFacts) -> Option<RecordedAnswer> {
         }));
     }
     let (kind, text) = call.result.as_ref()?;
-    ToolValue::read(kind, text.clone()).map(Ok)
+    ToolValue::decode(kind, text.clone()).map(Ok)
 }
 
 /// Arguments in a form that does not depend on the order of their names.

@@ -4,23 +4,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
-use onecall_config::Loaded;
+use onecall_config::LoadedConfig;
 use onecall_core::storage::{RunDetail, RunRecord};
 use onecall_core::{EngineChoice, Language, Outcome, Program};
 use onecall_engine::ENGINES;
 use onecall_runtime::Runtime;
 
-use super::recorded::Recorded;
+use super::recorded::RecordedHost;
 use crate::commands::{note, say};
-use crate::comparison::compared;
-use crate::live::{Echo, Live};
+use crate::line_diff::diff_lines;
+use crate::live::{Echo, LiveProgress};
 use crate::setup;
 use crate::terminal::neutralise;
 
 /// How many lines of a difference are shown.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 
-pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitCode> {
+pub(super) fn replay(record: RunRecord, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
     let config = &loaded.config;
     let (id, run) = (&record.run.id, &record.run);
     if run.detail != RunDetail::Full {
@@ -40,7 +40,7 @@ pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitC
             neutralise(session)
         ));
     }
-    let host = Arc::new(Recorded::new(&record));
+    let host = Arc::new(RecordedHost::new(&record));
     let program = Program {
         language: Language::named(&run.language).unwrap_or_default(),
         engine: engine(&run.engine),
@@ -48,7 +48,7 @@ pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitC
         ..Program::new(record.program.as_str())
     };
     let engines = Arc::new(setup::engines(config, loaded.source.as_deref(), None)?);
-    let live = Live::new(Echo::Output);
+    let live = LiveProgress::new(Echo::Output);
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
         let limits = config.execution.clone();
@@ -56,7 +56,7 @@ pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitC
     });
     live.finish();
     runtime.shutdown_background();
-    Ok(verdict(&record, &outcome, host.left()))
+    Ok(verdict(&record, &outcome, host.unused_answers()))
 }
 
 /// The engine that ran a program; `None` if the program was refused before one was chosen.
@@ -79,19 +79,19 @@ fn verdict(record: &RunRecord, outcome: &Outcome, left: usize) -> ExitCode {
         say(&format!("onecall: {left} recorded {calls} not made this time"));
     }
     let output = record.output.as_deref().unwrap_or_default();
-    let difference = compared(output, &outcome.stdout.text);
+    let difference = diff_lines(output, &outcome.stdout.text);
     if !difference.is_empty() {
         say("onecall: the output is different (- then, + now):");
-        for line in difference.iter().take(MOST_LINES) {
+        for line in difference.iter().take(MAX_LINES) {
             say(line);
         }
-        if difference.len() > MOST_LINES {
-            say(&format!("… and {} more lines", difference.len() - MOST_LINES));
+        if difference.len() > MAX_LINES {
+            say(&format!("… and {} more lines", difference.len() - MAX_LINES));
         }
     }
     if before != now {
-        let told = |kind: Option<&str>| kind.map_or("it succeeded".to_owned(), neutralise);
-        say(&format!("onecall: the result is different: {} then, {} now", told(before), told(now)));
+        let text = |kind: Option<&str>| kind.map_or("it succeeded".to_owned(), neutralise);
+        say(&format!("onecall: the result is different: {} then, {} now", text(before), text(now)));
     }
     if difference.is_empty() && before == now {
         note(&format!("onecall: the same output as in run {}", run.id));

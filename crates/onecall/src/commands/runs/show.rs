@@ -7,25 +7,25 @@ use onecall_core::storage::{RunDetail, RunRecord, RunSummary};
 use onecall_core::text::{shell_word, visible_line};
 
 use super::{agent_tokens, json, timeline};
-use crate::figures::{age, amount, duration, terminal_width, wrapped};
+use crate::formatting::{age, duration, short_number, terminal_width, wrap_lines};
 use crate::terminal::{neutralise, print};
 
 /// How many lines of a program or an output are shown.
-const MOST_LINES: usize = 200;
+const MAX_LINES: usize = 200;
 
 pub(super) fn show(record: &RunRecord, as_json: bool) -> anyhow::Result<ExitCode> {
     let text = match as_json {
         true => format!("{:#}\n", json::whole(record)),
-        false => described(record, Timestamp::now(), terminal_width()),
+        false => details_text(record, Timestamp::now(), terminal_width()),
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(record: &RunRecord, now: Timestamp, width: usize) -> String {
+fn details_text(record: &RunRecord, now: Timestamp, width: usize) -> String {
     let mut text = format!("Run {}\n", record.run.id);
     for (name, fact) in facts(record, now) {
-        let lines = wrapped(&neutralise(&fact), width.saturating_sub(12));
+        let lines = wrap_lines(&neutralise(&fact), width.saturating_sub(12));
         text.push_str(&format!("  {name:9} {}\n", lines.join("\n            ")));
     }
     if !record.calls.is_empty() {
@@ -108,17 +108,17 @@ fn tokens(run: &RunSummary) -> String {
         "{about}{} instead of {} with direct calls: {} saved",
         tokens.onecall,
         tokens.direct,
-        amount(tokens.saved())
+        short_number(tokens.saved())
     )
 }
 
 fn section(title: &str, text: &str) -> String {
     let lines = text.lines().count();
-    let shown = text.lines().take(MOST_LINES).map(|line| format!("    {}\n", neutralise(line)));
+    let shown = text.lines().take(MAX_LINES).map(|line| format!("    {}\n", neutralise(line)));
     let mut section = format!("\n{title}\n");
     section.extend(shown);
-    if lines > MOST_LINES {
-        section += &format!("    … and {} more lines (--json has all)\n", lines - MOST_LINES);
+    if lines > MAX_LINES {
+        section += &format!("    … and {} more lines (--json has all)\n", lines - MAX_LINES);
     }
     section
 }

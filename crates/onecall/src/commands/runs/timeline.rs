@@ -4,27 +4,27 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use onecall_core::storage::CallFacts;
+use onecall_core::storage::StoredCall;
 
-use crate::figures::{duration, fitted};
+use crate::formatting::{duration, truncate_line};
 use crate::terminal::neutralise;
 
 /// With more rows than this, calls are combined.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 
 /// The most characters after a bar.
-const AFTER: usize = 34;
+const MAX_FACTS_WIDTH: usize = 34;
 
 /// A row of the drawing: calls that are shown together.
-struct Row<'a> {
+struct TimelineRow<'a> {
     name: &'a str,
-    calls: Vec<&'a CallFacts>,
+    calls: Vec<&'a StoredCall>,
 }
 
 /// Draws the calls within `width` characters.
-pub(super) fn drawn(calls: &[CallFacts], total: Duration, width: usize) -> String {
-    let (rows, hidden) = folded(calls);
-    let label = |row: &Row<'_>| match row.calls.len() {
+pub(super) fn drawn(calls: &[StoredCall], total: Duration, width: usize) -> String {
+    let (rows, hidden) = group_calls(calls);
+    let label = |row: &TimelineRow<'_>| match row.calls.len() {
         1 => neutralise(row.name),
         count => format!("{} ×{count}", neutralise(row.name)),
     };
@@ -58,34 +58,35 @@ fn shortened(name: &str, width: usize) -> String {
 
 /// One row for each call; or for consecutive calls of the same tool; or for each tool, of which
 /// some may be hidden.
-fn folded(calls: &[CallFacts]) -> (Vec<Row<'_>>, usize) {
-    if calls.len() <= MOST_ROWS {
-        let rows = calls.iter().map(|call| Row { name: &call.name, calls: vec![call] });
+fn group_calls(calls: &[StoredCall]) -> (Vec<TimelineRow<'_>>, usize) {
+    if calls.len() <= MAX_ROWS {
+        let rows = calls.iter().map(|call| TimelineRow { name: &call.name, calls: vec![call] });
         return (rows.collect(), 0);
     }
-    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut rows: Vec<TimelineRow<'_>> = Vec::new();
     for call in calls {
         match rows.last_mut() {
             Some(row) if row.name == call.name => row.calls.push(call),
-            _ => rows.push(Row { name: &call.name, calls: vec![call] }),
+            _ => rows.push(TimelineRow { name: &call.name, calls: vec![call] }),
         }
     }
-    if rows.len() <= MOST_ROWS {
+    if rows.len() <= MAX_ROWS {
         return (rows, 0);
     }
-    let mut tools = BTreeMap::<&str, Vec<&CallFacts>>::new();
+    let mut tools = BTreeMap::<&str, Vec<&StoredCall>>::new();
     for call in calls {
         tools.entry(&call.name).or_default().push(call);
     }
-    let mut rows: Vec<_> = tools.into_iter().map(|(name, calls)| Row { name, calls }).collect();
+    let mut rows: Vec<_> =
+        tools.into_iter().map(|(name, calls)| TimelineRow { name, calls }).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.calls.len()));
-    let hidden = rows.len().saturating_sub(MOST_ROWS);
-    rows.truncate(MOST_ROWS);
+    let hidden = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
     (rows, hidden)
 }
 
 /// A bar that shows when the calls were in progress; `x` marks a failed one.
-fn bar(calls: &[&CallFacts], total: Duration, columns: usize) -> String {
+fn bar(calls: &[&StoredCall], total: Duration, columns: usize) -> String {
     let mut bar = vec![' '; columns];
     let last = columns.saturating_sub(1);
     let column = |moment: Duration| -> usize {
@@ -112,7 +113,7 @@ fn bar(calls: &[&CallFacts], total: Duration, columns: usize) -> String {
     bar.into_iter().collect()
 }
 
-fn facts(row: &Row<'_>) -> String {
+fn facts(row: &TimelineRow<'_>) -> String {
     let failed = row.calls.iter().filter(|call| call.error.is_some()).count();
     if let [call] = row.calls.as_slice() {
         let span = call.duration.map_or("cut off".to_owned(), duration);
@@ -130,10 +131,10 @@ fn facts(row: &Row<'_>) -> String {
         most => format!(", {most} at once"),
     };
     let failed = if failed > 0 { format!("{failed} failed, ") } else { String::new() };
-    fitted(&format!("{failed}{mean} each{at_once}"), AFTER)
+    truncate_line(&format!("{failed}{mean} each{at_once}"), MAX_FACTS_WIDTH)
 }
 
-fn most_at_once(calls: &[&CallFacts]) -> usize {
+fn most_at_once(calls: &[&StoredCall]) -> usize {
     let mut events: Vec<(Duration, bool)> = Vec::new();
     for call in calls {
         events.push((call.started, true));
@@ -153,8 +154,8 @@ fn most_at_once(calls: &[&CallFacts]) -> usize {
 mod tests {
     use super::*;
 
-    fn call(name: &str, start: u64, span: Option<u64>, error: bool, cached: bool) -> CallFacts {
-        CallFacts {
+    fn call(name: &str, start: u64, span: Option<u64>, error: bool, cached: bool) -> StoredCall {
+        StoredCall {
             name: name.to_owned(),
             server: "s".to_owned(),
             arguments_hash: String::new(),
@@ -171,7 +172,7 @@ mod tests {
         }
     }
 
-    fn some() -> Vec<CallFacts> {
+    fn some() -> Vec<StoredCall> {
         vec![
             call("mcp__crm__customers", 0, Some(50), false, false),
             call("mcp__crm__orders_of_one_customer", 50, Some(100), false, false),

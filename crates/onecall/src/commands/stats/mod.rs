@@ -1,6 +1,6 @@
 //! `onecall stats`: sums of recorded runs, their durations and what they saved.
 
-mod figures;
+mod statistics;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use clap::Args;
 use onecall_core::Timestamp;
 use onecall_core::storage::RunFilter;
 
-use self::figures::Figures;
+use self::statistics::Statistics;
 use crate::cli::Global;
 use crate::commands::note;
 use crate::commands::runs::open;
-use crate::figures::terminal_width;
+use crate::formatting::terminal_width;
 use crate::setup;
-use crate::span::span;
 use crate::terminal::print;
+use crate::time_span::parse_time_span;
 
 /// What `onecall stats` takes.
 #[derive(Args, Debug)]
 pub(crate) struct StatsArguments {
     /// Count the runs of the last 12h, 7d or 4w, for example
-    #[arg(long, value_name = "SPAN", default_value = "7d", value_parser = span)]
+    #[arg(long, value_name = "SPAN", default_value = "7d", value_parser = parse_time_span)]
     since: Duration,
     /// Print JSON
     #[arg(long)]
@@ -34,17 +34,17 @@ pub(crate) fn stats(arguments: &StatsArguments, global: &Global) -> anyhow::Resu
     let config = setup::load(global)?.config;
     let store = open(&config)?;
     let since = Some(Timestamp::now().before(arguments.since));
-    let mut figures = Figures::default();
+    let mut statistics = Statistics::default();
     for run in store.runs(&RunFilter { since, ..RunFilter::default() })? {
-        figures.add_run(&run);
+        statistics.add_run(&run);
     }
-    store.each_call(since, &mut |id, call| figures.add_call(id, &call))?;
+    store.for_each_call(since, &mut |id, call| statistics.add_call(id, &call))?;
     if arguments.json {
-        print(&format!("{:#}\n", figures.to_json()))?;
-    } else if figures.is_empty() {
+        print(&format!("{:#}\n", statistics.to_json()))?;
+    } else if statistics.is_empty() {
         note("No runs are recorded in that time");
     } else {
-        print(&figures.shown(terminal_width()))?;
+        print(&statistics.to_text(terminal_width()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,34 +7,34 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::TYPESCRIPT;
-use super::place::Place;
+use super::environment::AttackEnvironment;
 
 /// Begins a program of several in a file, or its answer.
 const CELL: &str = "# %% ";
 
-/// The same in TypeScript.
+/// The line that begins a program in TypeScript.
 const TYPESCRIPT_CELL: &str = "// %% ";
 
-/// What `case.json` may say.
+/// The keys that `case.json` may have.
 const KEYS: [&str; 6] =
     ["attacks", "would_gain", "engines", "execution", "tools", "gateway_may_use_mb"];
 
-/// One folder.
+/// A case: one folder of `tests/attacks`.
 #[derive(Clone)]
 pub struct Case {
     /// Numbers of the list of attacks.
     pub attacks: Vec<u64>,
-    /// What the attacker would have had, in a few words.
+    /// What the attacker would gain, in a few words.
     pub would_gain: String,
     /// Limits and policy of the gateway that is attacked.
     pub config: Value,
-    /// What the gateway may use more while a program of this case runs.
+    /// How many megabytes more the gateway may use while a program of this case runs.
     pub gateway_may_use_mb: Option<u64>,
     /// Its programs, which run in this order on one gateway.
     pub cells: Vec<Cell>,
 }
 
-/// One program and what is to come of it.
+/// One program and its expected answer.
 #[derive(Clone)]
 pub struct Cell {
     /// The names of the case and the cell.
@@ -56,18 +56,18 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/attacks")
 }
 
-/// Every case that fits the engine, with the answers that are expected at a place.
-pub fn cases(engine: &str, place: &Place) -> Vec<Case> {
+/// Every case that fits the engine, with the answers that are expected in an environment.
+pub fn cases(engine: &str, environment: &AttackEnvironment) -> Vec<Case> {
     let entries = fs::read_dir(folder()).expect("the folder of attacks");
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.expect("a readable folder").path())
         .filter(|path| path.is_dir())
         .collect();
     paths.sort();
-    paths.iter().filter_map(|path| read(path, engine, place)).collect()
+    paths.iter().filter_map(|path| read(path, engine, environment)).collect()
 }
 
-fn read(path: &Path, engine: &str, place: &Place) -> Option<Case> {
+fn read(path: &Path, engine: &str, environment: &AttackEnvironment) -> Option<Case> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let description: Map<String, Value> =
         serde_json::from_str(&text(&path.join("case.json"))).expect("case.json is an object");
@@ -87,7 +87,7 @@ fn read(path: &Path, engine: &str, place: &Place) -> Option<Case> {
         would_gain: field("would_gain").as_str().expect("would_gain is a text").to_owned(),
         config: json!({ "execution": field("execution"), "tools": field("tools") }),
         gateway_may_use_mb: field("gateway_may_use_mb").as_u64(),
-        cells: cells(&name, path, engine, place),
+        cells: cells(&name, path, engine, environment),
     })
 }
 
@@ -95,7 +95,7 @@ fn read(path: &Path, engine: &str, place: &Place) -> Option<Case> {
 /// answer that precedes the first cell of `answer.txt` is that of all others.
 /// `answer.ENGINE.txt` has those that differ on an engine, and those with `container` before
 /// `txt` those that differ in a container.
-fn cells(name: &str, path: &Path, engine: &str, place: &Place) -> Vec<Cell> {
+fn cells(name: &str, path: &Path, engine: &str, environment: &AttackEnvironment) -> Vec<Cell> {
     let (file, mark) = match engine {
         TYPESCRIPT => ("program.ts", TYPESCRIPT_CELL),
         _ => ("program.py", CELL),
@@ -111,7 +111,7 @@ fn cells(name: &str, path: &Path, engine: &str, place: &Place) -> Vec<Cell> {
         // Its programs are others.
         files.insert(0, "answer".to_owned());
     }
-    if let Place::Container(_) = place {
+    if let AttackEnvironment::Container(_) = environment {
         files = files.into_iter().flat_map(|name| [name.clone(), name + ".container"]).collect();
     }
     let files: Vec<_> = files.iter().map(|name| path.join(format!("{name}.txt"))).collect();

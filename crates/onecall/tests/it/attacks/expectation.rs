@@ -3,18 +3,18 @@
 use testkit::mcp::ToolAnswer;
 
 /// Stands for any text in an expected answer.
-const ANY: char = '…';
+const ANY_TEXT: char = '…';
 
 /// Stands between two answers that are both fine.
-const OR: &str = "\n--- or ---\n";
+const ALTERNATIVE: &str = "\n--- or ---\n";
 
 /// Which errors an attack may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errors {
-    /// The very ones of the expected answer.
+    /// Exactly the errors of the expected answer.
     AsExpected,
-    /// Any. The same attack is stopped by another wall where walls differ, and what has no
-    /// name here is refused there.
+    /// Any error: in another environment another wall stops the attack, or a file that does not
+    /// exist here exists there and is refused.
     Any,
 }
 
@@ -30,8 +30,8 @@ pub fn difference(expected: &str, answer: &ToolAnswer, errors: Errors) -> Option
     };
     let text = compared(&answer.text);
     let is_as = |expected: &str| matches(&compared(expected), &text);
-    let fits = expected.split(OR).any(is_as);
-    (!fits).then(|| format!("expected:\n{}\ngot:\n{}", expected.trim_end(), shown(&answer.text)))
+    let fits = expected.split(ALTERNATIVE).any(is_as);
+    (!fits).then(|| format!("expected:\n{}\ngot:\n{}", expected.trim_end(), shorten(&answer.text)))
 }
 
 /// The text with one word for the error of each attempt that failed. What was gained stays.
@@ -47,16 +47,16 @@ fn without_errors(text: &str) -> String {
 /// kernel.
 fn is_error(text: &str) -> bool {
     let errors = ["Operation not permitted", "Permission denied", "Function not implemented"];
-    let is_name = |character: char| character.is_alphanumeric() || character == ANY;
+    let is_name = |character: char| character.is_alphanumeric() || character == ANY_TEXT;
     let is_exception = || text.ends_with("Error") || text.ends_with("error");
     errors.contains(&text) || is_exception() && text.chars().all(is_name)
 }
 
 fn matches(expected: &str, text: &str) -> bool {
-    let Some((beginning, rest)) = expected.split_once(ANY) else { return expected == text };
+    let Some((beginning, rest)) = expected.split_once(ANY_TEXT) else { return expected == text };
     let Some(mut text) = text.strip_prefix(beginning) else { return false };
-    let (middle, end) = rest.rsplit_once(ANY).unwrap_or(("", rest));
-    for part in middle.split(ANY) {
+    let (middle, end) = rest.rsplit_once(ANY_TEXT).unwrap_or(("", rest));
+    for part in middle.split(ANY_TEXT) {
         match text.split_once(part) {
             Some((_, after)) => text = after,
             None => return false,
@@ -65,8 +65,8 @@ fn matches(expected: &str, text: &str) -> bool {
     text.ends_with(end)
 }
 
-/// An answer as a test's output has room for it.
-pub fn shown(text: &str) -> String {
+/// Shortens an answer for the output of a test.
+pub fn shorten(text: &str) -> String {
     match text.char_indices().nth(5_000) {
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
         None => text.to_owned(),

@@ -23,7 +23,7 @@ fn an_agent_gets_escape_sequences_as_they_are() {
 fn a_terminal_is_not_steered() {
     let home = Home::with_config(&json!({}));
     home.write("program.py", program());
-    let run = home.configured(&["run", &home.text_path("program.py")]);
+    let run = home.onecall_with_config(&["run", &home.text_path("program.py")]);
     let mut line = run.get_program().to_string_lossy().into_owned();
     for argument in run.get_args() {
         line += &format!(" '{}'", argument.to_string_lossy());

@@ -1,4 +1,4 @@
-//! Features where they meet: a cache, progress, traces, exposed tools, plans, sessions and a
+//! Features in combination: a cache, progress, traces, exposed tools, plans, sessions and a
 //! configuration that changes. Each test goes through the real binary.
 
 mod passing;
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use testkit::mcp::{CallId, Session, ToolAnswer};
 use testkit::process::wait_until;
 
-use crate::support::{Home, PATIENCE, Received, finish, fixture};
+use crate::support::{Home, ReceivedMessages, TIMEOUT, finish, fixture};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// A fixture server behind a gateway, and what the server received.
-fn home(config: impl FnOnce(Value) -> Value) -> (Home, Received) {
+fn home(config: impl FnOnce(Value) -> Value) -> (Home, ReceivedMessages) {
     let home = Home::new();
     let servers = json!([fixture("fixture", &["--log", &home.text_path("received")])]);
     home.write("config.json", config(servers).to_string());
-    let received = Received::at(home.path("received"));
+    let received = ReceivedMessages::in_file(home.path("received"));
     (home, received)
 }
 
@@ -32,8 +32,8 @@ fn start(session: &mut Session, name: &str, arguments: &Value, meta: &Value) -> 
 /// The runs, oldest first, once there are so many.
 fn runs(home: &Home, count: usize) -> Vec<Value> {
     let mut runs = Vec::new();
-    let there = wait_until(PATIENCE, || {
-        let ended = finish(home.configured(&["runs", "--json"]));
+    let there = wait_until(TIMEOUT, || {
+        let ended = finish(home.onecall_with_config(&["runs", "--json"]));
         runs = serde_json::from_str::<Value>(&ended.stdout).unwrap().as_array().unwrap().clone();
         runs.len() >= count
     });
@@ -43,26 +43,26 @@ fn runs(home: &Home, count: usize) -> Vec<Value> {
 }
 
 /// Everything that is recorded of a run.
-fn shown(home: &Home, run: &Value) -> Value {
+fn show_run(home: &Home, run: &Value) -> Value {
     let id = run["id"].as_str().unwrap();
-    let ended = finish(home.configured(&["runs", "show", id, "--json"]));
+    let ended = finish(home.onecall_with_config(&["runs", "show", id, "--json"]));
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// How a client has a tool of the server `fixture` called.
+/// How a client causes a call of a tool of the server `fixture`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum CallMethod {
     /// By a program.
     Program,
     /// By a function that an earlier program of a session has defined.
     Session,
     /// By a plan.
     Plan,
-    /// Itself.
+    /// The client calls the exposed tool itself.
     Exposed,
 }
 
-impl Way {
+impl CallMethod {
     const ALL: [Self; 4] = [Self::Program, Self::Session, Self::Plan, Self::Exposed];
 
     /// Does what has to be done before the first call; how many runs that takes.

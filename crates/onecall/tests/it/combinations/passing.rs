@@ -21,18 +21,18 @@ fn with_and_without_cache(servers: &Value) -> [Value; 3] {
 fn reports_and_traces_pass_a_cache() {
     for which in 0..3 {
         let (home, received) = home(|servers| with_and_without_cache(&servers)[which].clone());
-        let mut session = Session::open(home.configured(&["serve"]));
+        let mut session = Session::open(home.onecall_with_config(&["serve"]));
         let meta =
             json!({ "traceparent": PARENT, "tracestate": "vendor=1", "progressToken": "token" });
         let name = "mcp__fixture__countdown";
         let call = start(&mut session, name, &json!({ "steps": 3, "ms": 900 }), &meta);
         assert_eq!(session.finish_call(call).text, "liftoff");
         let reports = session.progress("token");
-        let told: Vec<_> =
+        let reported: Vec<_> =
             reports.iter().map(|it| json!([it["progress"], it["total"], it["message"]])).collect();
         // The last one comes with the answer, which may overtake it.
         let expected = [json!([1.0, 3.0, "step 1"]), json!([2.0, 3.0, "step 2"])];
-        assert_eq!(told.get(..2), Some(&expected[..]), "{which}: {reports:?}");
+        assert_eq!(reported.get(..2), Some(&expected[..]), "{which}: {reports:?}");
         let sent = received.wait_for_call("countdown")["params"]["_meta"].clone();
         assert_eq!(
             (&sent["traceparent"], &sent["tracestate"]),
@@ -77,7 +77,11 @@ fn questions_pass_a_cache() {
         for config in with_and_without_cache(&json!([asking(method, &params)])) {
             let home = Home::with_config(&config);
             let answers = [(method, reply.clone())];
-            let mut session = Session::open_able(home.configured(&["serve"]), &able, &answers);
+            let mut session = Session::open_with_capabilities(
+                home.onecall_with_config(&["serve"]),
+                &able,
+                &answers,
+            );
             let heard = |text: &str| serde_json::from_str::<Value>(text).unwrap()["result"].clone();
             let answer = session.call_tool("mcp__asking__ask", json!({}));
             assert_eq!(heard(&answer.text), reply, "{config}");
@@ -87,7 +91,7 @@ fn questions_pass_a_cache() {
             // An answer that the client had a part in is not kept, so it is asked again.
             let answer = session.call_tool("execute_program", json!({ "code": code }));
             assert_eq!(heard(&printed(&answer)), reply, "{config}");
-            assert_eq!(session.client().asked().len(), 3, "{config}");
+            assert_eq!(session.client().server_requests().len(), 3, "{config}");
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{PARENT, Way, home, runs, start};
-use crate::support::{Gateway, Received, printed};
+use super::{CallMethod, PARENT, home, runs, start};
+use crate::support::{Gateway, ReceivedMessages, printed};
 
 const ADD: &str = "mcp__fixture__add";
 
 /// A gateway whose answers are cached and whose calls are recorded, what its server has received,
 /// and its configuration.
-fn gateway() -> (Gateway, Received, Value) {
+fn gateway() -> (Gateway, ReceivedMessages, Value) {
     let mut config = Value::Null;
     let (home, received) = home(|servers| {
         config = json!({
@@ -17,25 +17,25 @@ fn gateway() -> (Gateway, Received, Value) {
         });
         config.clone()
     });
-    (Gateway::talkative(home), received, config)
+    (Gateway::with_info_log(home), received, config)
 }
 
 /// Makes a configuration the one in use, in which these settings are different.
 fn reload(gateway: &mut Gateway, config: &Value, settings: &str) {
     gateway.home.replace_config(config);
-    gateway.wait_for_log(&["INFO", &format!("new from the next program on: {settings}")]);
+    gateway.wait_for_log(&["INFO", &format!("changed from the next program on: {settings}")]);
 }
 
-fn add(gateway: &mut Gateway, way: Way) -> Result<String, String> {
-    way.call(&mut gateway.session, "add", &json!({ "a": 1, "b": 2 }), &json!({}))
+fn add(gateway: &mut Gateway, method: CallMethod) -> Result<String, String> {
+    method.call(&mut gateway.session, "add", &json!({ "a": 1, "b": 2 }), &json!({}))
 }
 
 #[test]
 fn what_a_reload_blocks_is_not_answered_from_the_cache() {
     let (mut gateway, received, config) = gateway();
-    for way in Way::ALL {
-        way.prepare(&mut gateway.session, "add", &json!({ "a": 1, "b": 2 }));
-        assert_eq!(add(&mut gateway, way).as_deref(), Ok("3"), "{way:?}");
+    for method in CallMethod::ALL {
+        method.prepare(&mut gateway.session, "add", &json!({ "a": 1, "b": 2 }));
+        assert_eq!(add(&mut gateway, method).as_deref(), Ok("3"), "{method:?}");
     }
     // The function in the session was answered from the cache; the others want another form.
     assert_eq!(received.calls("add"), 3);
@@ -43,16 +43,16 @@ fn what_a_reload_blocks_is_not_answered_from_the_cache() {
     let mut blocking = config.clone();
     blocking["tools"] = json!({ "block": [ADD] });
     reload(&mut gateway, &blocking, "tools");
-    for way in Way::ALL {
-        let refused = add(&mut gateway, way).unwrap_err();
-        let told = match way {
-            Way::Exposed => format!("unknown tool '{ADD}'"),
-            Way::Plan => format!("target_tool: '{ADD}' is not available to programs"),
-            Way::Program | Way::Session => {
+    for method in CallMethod::ALL {
+        let refused = add(&mut gateway, method).unwrap_err();
+        let expected = match method {
+            CallMethod::Exposed => format!("unknown tool '{ADD}'"),
+            CallMethod::Plan => format!("target_tool: '{ADD}' is not available to programs"),
+            CallMethod::Program | CallMethod::Session => {
                 format!("'{ADD}' is not available in execute_program")
             }
         };
-        assert!(refused.contains(&told), "{way:?}: {refused}");
+        assert!(refused.contains(&expected), "{method:?}: {refused}");
     }
     let facts = |run: &Value| {
         json!([run["kind"], run["session"], run["outcome"], run["calls"], run["cached_calls"]])
@@ -73,8 +73,8 @@ fn what_a_reload_blocks_is_not_answered_from_the_cache() {
     let mut permitting = config;
     permitting["execution"] = json!({ "max_tool_calls": 7 });
     reload(&mut gateway, &permitting, "tools, execution");
-    for way in Way::ALL {
-        assert_eq!(add(&mut gateway, way).as_deref(), Ok("3"), "{way:?}");
+    for method in CallMethod::ALL {
+        assert_eq!(add(&mut gateway, method).as_deref(), Ok("3"), "{method:?}");
     }
     // Only what the client called itself has been asked again.
     assert_eq!(received.calls("add"), 4);
@@ -104,8 +104,8 @@ fn a_session_keeps_its_variables_over_a_reload_that_blocks_its_tool() {
 fn a_server_that_a_reload_restarts_is_asked_again() {
     let (mut gateway, received, mut config) = gateway();
     let arguments = json!({ "name": "GREETING" });
-    let greeting = |gateway: &mut Gateway, way: Way| {
-        let answer = way.call(&mut gateway.session, "env", &arguments, &json!({}));
+    let greeting = |gateway: &mut Gateway, method: CallMethod| {
+        let answer = method.call(&mut gateway.session, "env", &arguments, &json!({}));
         answer.map(|text| text.trim_matches('"').to_owned())
     };
     let greet = |config: &mut Value, word: &str| {
@@ -114,16 +114,16 @@ fn a_server_that_a_reload_restarts_is_asked_again() {
     greet(&mut config, "hello");
     gateway.home.replace_config(&config);
     gateway.wait_for_log(&["INFO", "restarted: fixture"]);
-    for way in Way::ALL {
-        way.prepare(&mut gateway.session, "env", &json!({ "name": "GREETING" }));
-        assert_eq!(greeting(&mut gateway, way).as_deref(), Ok("hello"), "{way:?}");
+    for method in CallMethod::ALL {
+        method.prepare(&mut gateway.session, "env", &json!({ "name": "GREETING" }));
+        assert_eq!(greeting(&mut gateway, method).as_deref(), Ok("hello"), "{method:?}");
     }
     assert_eq!(received.calls("env"), 3);
     greet(&mut config, "welcome");
     config["tools"] = json!({ "block": [ADD] });
     reload(&mut gateway, &config, "tools");
-    for way in Way::ALL {
-        assert_eq!(greeting(&mut gateway, way).as_deref(), Ok("welcome"), "{way:?}");
+    for method in CallMethod::ALL {
+        assert_eq!(greeting(&mut gateway, method).as_deref(), Ok("welcome"), "{method:?}");
     }
 }
 
@@ -139,7 +139,7 @@ fn a_plan_keeps_the_rules_that_it_began_with() {
     received.wait_for_call("in_flight");
     config["tools"] = json!({ "block": [ADD] });
     reload(&mut gateway, &config, "tools");
-    // The plan goes on when there are two of these calls; with the same arguments it would be one.
+    // The plan continues when two of these calls run; two calls with equal arguments would be one.
     let other = "print(await mcp__fixture__in_flight(ms=59_999, until=2))";
     assert_eq!(gateway.prints(other), "2\n");
     let answer = gateway.session.finish_call(running);
@@ -167,7 +167,7 @@ fn an_exposed_tool_reports_past_a_cache_after_a_reload() {
     let countdown = json!({ "steps": 3, "ms": 900 });
     for token in ["first", "second"] {
         let meta = json!({ "traceparent": PARENT, "progressToken": token });
-        let answer = Way::Exposed.call(&mut gateway.session, "countdown", &countdown, &meta);
+        let answer = CallMethod::Exposed.call(&mut gateway.session, "countdown", &countdown, &meta);
         assert_eq!(answer.as_deref(), Ok("liftoff"));
     }
     for token in ["first", "second"] {

@@ -17,13 +17,13 @@ impl Host {
         Self::with(&json!({}), &[])
     }
 
-    /// With this configuration and these arguments.
+    /// Starts `onecall exec` with this configuration and these arguments.
     pub fn with(config: &Value, arguments: &[&str]) -> Self {
         let home = Home::with_config(config);
         std::fs::create_dir(home.path("work/kept")).unwrap();
         let mut all = vec!["exec"];
         all.extend(arguments);
-        let client = Client::spawn(home.configured(&all));
+        let client = Client::spawn(home.onecall_with_config(&all));
         let mut host = Self { client, home };
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(host.next(), json!({ "type": "ready", "version": version, "protocol": 1 }));
@@ -35,7 +35,7 @@ impl Host {
         self.next_line().1
     }
 
-    /// The same, with the line that it came in.
+    /// The next message and the line that contained it.
     pub fn next_line(&mut self) -> (String, Value) {
         let line = self.client.receive_line().expect("another message");
         let message: Value = serde_json::from_str(&line).expect("a line of JSON");
@@ -75,7 +75,7 @@ impl Host {
         self.expect("outcome")
     }
 
-    /// What it says about a line that it cannot do anything with.
+    /// Sends an invalid line and returns the error that answers it.
     pub fn error(&mut self, line: &str) -> Value {
         self.client.send_line(line);
         self.expect("error")

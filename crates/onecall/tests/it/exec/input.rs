@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::process::{Process, wait_until};
 
 use super::host::Host;
-use crate::support::{Home, PATIENCE};
+use crate::support::{Home, TIMEOUT};
 
 #[test]
 fn every_mistake_is_named() {
@@ -32,7 +32,7 @@ fn every_mistake_is_named() {
         (
             r#"{"type":"exec","id":"1"}"#.into(),
             Some("1"),
-            "unknown type 'exec': it is execute, tool_result or cancel",
+            "unknown type 'exec': it must be execute, tool_result or cancel",
         ),
         (r#"{"type":"execute","code":"1"}"#.into(), None, "execute: 'id' is missing"),
         (r#"{"type":"execute","id":1,"code":"1"}"#.into(), None, "execute: 'id' must be a string"),
@@ -96,7 +96,7 @@ fn every_mistake_is_named() {
         (
             r#"{"type":"tool_result","tool_call_id":"call_1_1"}"#.into(),
             None,
-            "no tool call 'call_1_1' waits for an answer: there was none, or it has one",
+            "no tool call 'call_1_1' waits for a result: the id is unknown, or the result has arrived already",
         ),
         (
             r#"{"type":"tool_result","tool_call_id":"x","has_error":"no"}"#.into(),
@@ -164,7 +164,7 @@ fn a_late_answer_to_a_call_that_was_given_up_is_no_mistake() {
 #[test]
 fn a_line_that_is_too_long_costs_no_memory_and_only_its_own_call() {
     let home = Home::with_config(&json!({}));
-    let mut command: Command = home.configured(&["exec"]);
+    let mut command: Command = home.onecall_with_config(&["exec"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
@@ -192,7 +192,7 @@ fn a_line_that_is_too_long_costs_no_memory_and_only_its_own_call() {
     assert!(peak < 250 << 20, "{peak} bytes for a line of 400 MiB");
     drop(stdin);
     let mut status = None;
-    wait_until(PATIENCE, || {
+    wait_until(TIMEOUT, || {
         status = child.try_wait().unwrap();
         status.is_some()
     });

@@ -1,4 +1,4 @@
-//! However a host leaves, nothing of ours stays behind.
+//! No process is left behind, however a host ends.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -7,18 +7,18 @@ use serde_json::json;
 use testkit::process::{Process, descendants, is_alive, wait_until};
 
 use super::host::Host;
-use crate::support::{Home, PATIENCE};
+use crate::support::{Home, TIMEOUT};
 
 /// Every process of a host that runs a program.
-fn family(host: &Host) -> Vec<u32> {
+fn process_ids(host: &Host) -> Vec<u32> {
     let pid = host.client.pid();
-    let family: Vec<_> = descendants(pid).iter().map(|it| it.pid).collect();
-    assert!(family.len() > 1, "a zygote and a worker");
-    family
+    let pids: Vec<_> = descendants(pid).iter().map(|it| it.pid).collect();
+    assert!(pids.len() > 1, "a zygote and a worker");
+    pids
 }
 
-fn all_gone(family: &[u32]) -> bool {
-    wait_until(PATIENCE, || !family.iter().any(|pid| is_alive(*pid)))
+fn all_gone(pids: &[u32]) -> bool {
+    wait_until(TIMEOUT, || !pids.iter().any(|pid| is_alive(*pid)))
 }
 
 #[test]
@@ -76,14 +76,14 @@ fn closing_stdin_ends_everything() {
     host.start("busy", "tools.g()\nwhile True: pass", json!({}));
     let call = host.expect("tool_call");
     host.answer(&call, json!(1));
-    let family = family(&host);
+    let pids = process_ids(&host);
     host.client.close_stdin();
     let mut kinds: Vec<_> = (0..3).map(|_| host.next()["type"].to_string()).collect();
     kinds.sort();
     assert_eq!(kinds, ["\"outcome\"", "\"outcome\"", "\"tool_cancelled\""]);
     assert_eq!(host.client.receive_line(), None);
-    assert_eq!(host.client.wait(PATIENCE).unwrap().code(), Some(0));
-    assert!(all_gone(&family));
+    assert_eq!(host.client.wait(TIMEOUT).unwrap().code(), Some(0));
+    assert!(all_gone(&pids));
     assert_eq!(host.client.stderr(), "");
 }
 
@@ -93,13 +93,13 @@ fn a_signal_ends_everything() {
         let mut host = Host::new();
         host.start("1", "tools.f()", json!({}));
         host.expect("tool_call");
-        let family = family(&host);
+        let pids = process_ids(&host);
         let pid = host.client.pid().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         host.expect("tool_cancelled");
         assert_eq!(host.expect("outcome")["error"]["type"], "Cancelled");
-        assert_eq!(host.client.wait(PATIENCE).unwrap().code(), Some(0));
-        assert!(all_gone(&family));
+        assert_eq!(host.client.wait(TIMEOUT).unwrap().code(), Some(0));
+        assert!(all_gone(&pids));
     }
 }
 
@@ -111,7 +111,7 @@ fn a_host_that_does_not_read_costs_little_and_is_left_when_it_goes() {
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut String::new()).unwrap();
-    // A thousand calls of a megabyte, which are not read by anybody.
+    // A thousand calls of a megabyte, which the host does not read.
     let code = format!(
         "import asyncio\nasync def one(n):\n    open({:?}, 'w').write(str(n))\n    \
          await tools.aio.f(data='x' * 2**20)\nawait asyncio.gather(*map(one, range(1000)))",
@@ -119,22 +119,22 @@ fn a_host_that_does_not_read_costs_little_and_is_left_when_it_goes() {
     );
     writeln!(stdin, "{}", json!({ "type": "execute", "id": "1", "code": code })).unwrap();
     let sent = || std::fs::read_to_string(&marker).unwrap_or_default().parse().unwrap_or(0);
-    assert!(wait_until(PATIENCE, || sent() >= 50), "{} calls", sent());
-    let family: Vec<_> = descendants(child.id()).iter().map(|it| it.pid).collect();
+    assert!(wait_until(TIMEOUT, || sent() >= 50), "{} calls", sent());
+    let pids: Vec<_> = descendants(child.id()).iter().map(|it| it.pid).collect();
     let peak = Process::read(child.id()).unwrap().peak_bytes().unwrap();
     assert!(peak < 400 << 20, "{peak} bytes");
     drop((stdin, stdout));
     let mut status = None;
-    wait_until(PATIENCE, || {
+    wait_until(TIMEOUT, || {
         status = child.try_wait().unwrap();
         status.is_some()
     });
     assert_eq!(status.unwrap().code(), Some(0));
-    assert!(all_gone(&family));
+    assert!(all_gone(&pids));
     assert!(sent() < 999, "it held the program up");
 }
 
 fn start(home: &Home) -> Child {
-    let mut command = home.configured(&["exec", "--workspace", "kept"]);
+    let mut command = home.onecall_with_config(&["exec", "--workspace", "kept"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }

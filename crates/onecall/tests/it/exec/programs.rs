@@ -1,4 +1,4 @@
-//! What programs can do with the tools of their host, and what the host is told.
+//! What programs can do with the tools of their host, and the messages that the host receives.
 
 use serde_json::{Value, json};
 

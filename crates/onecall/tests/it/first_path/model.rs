@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 pub const TOOL: &str = "mcp__onecall__execute_program";
 
 /// A running model, for as long as the process lives.
-pub struct Model {
+pub struct FakeModel {
     /// The base address of its API.
     pub address: String,
     results: Receiver<String>,
 }
 
-impl Model {
+impl FakeModel {
     /// Starts a model that asks for the program `code` to be executed.
     pub fn start(code: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

@@ -16,7 +16,7 @@ const BACKUP_TIME: &str = "[date and time]";
 const UNITS: [&str; 4] = [" ms", " s", "ms", "µs"];
 
 /// What a terminal shows after `written`, as it is on every machine.
-pub fn stored(written: &str, home: &str) -> String {
+pub fn stable_screen(written: &str, home: &str) -> String {
     let written = without_backup_times(&written.replace(home, HOME));
     // Before the lines are broken: where they end depends on how long a duration is.
     let screen = Screen::of(&without_durations(&written));
@@ -27,7 +27,7 @@ pub fn stored(written: &str, home: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Only these sections of what `onecall doctor` shows; the others tell about the machine.
+/// Only these sections of the output of `onecall doctor`; the others depend on the machine.
 pub fn sections(screen: &str, names: &[&str]) -> String {
     let sections = screen.split("\n\n");
     let is_meant = |section: &&str| section.lines().next().is_some_and(|it| names.contains(&it));

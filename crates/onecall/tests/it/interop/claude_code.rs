@@ -1,5 +1,5 @@
-//! Claude Code as people install it: onecall comes into its configuration by its own
-//! program and by the file alone, and it connects either way.
+//! Claude Code with onecall in its configuration, added by Claude Code's own command or directly in
+//! the file: it connects in both cases.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -62,7 +62,7 @@ impl Claude {
             .env("HOME", self.home.path("home"))
             .env("XDG_CONFIG_HOME", self.home.path("home/config"))
             .env("XDG_STATE_HOME", self.home.path("home/state"))
-            // It is to ask nobody but its servers.
+            // It must connect only to its servers.
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .current_dir(self.home.path("work"));

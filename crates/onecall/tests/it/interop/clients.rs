@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::mcp::{Session, ToolAnswer};
 
 use crate::support::installed::{bounded, installed, interop_file};
-use crate::support::{Home, Received, finish, fixture};
+use crate::support::{Home, ReceivedMessages, finish, fixture};
 
 /// The last revision with a handshake, and the first without.
 const HANDSHAKE: &str = "2025-11-25";
@@ -45,7 +45,7 @@ fn typescript_sdk_2() {
 
 fn python(environment: &str, driver: &str, mode: Option<&str>, protocol: &str) {
     let Some(folder) = installed(&format!("ONECALL_INTEROP_{environment}")) else { return };
-    // What Python would write beside the drivers is nobody's business.
+    // With `-B`, Python writes no compiled files beside the drivers.
     let mut command = bounded(folder.join("bin/python"));
     command.arg("-B");
     check(command, driver, mode, protocol);
@@ -63,7 +63,7 @@ fn node(driver: &str, mode: Option<&str>, protocol: &str) {
 fn check(mut command: Command, driver: &str, mode: Option<&str>, protocol: &str) {
     let (home, received) = home();
     command.arg(interop_file("clients").join(driver)).args(mode);
-    let serve = home.configured(&["serve"]);
+    let serve = home.onecall_with_config(&["serve"]);
     command.arg(serve.get_program()).args(serve.get_args());
     command.env("HOME", home.path("home"));
     command.env("ONECALL_INTEROP_RECEIVED", home.path(RECEIVED));
@@ -76,11 +76,11 @@ fn check(mut command: Command, driver: &str, mode: Option<&str>, protocol: &str)
 }
 
 /// A server that writes down what it receives.
-pub fn home() -> (Home, Received) {
+pub fn home() -> (Home, ReceivedMessages) {
     let home = Home::new();
     let servers = [fixture("fixture", &["--log", &home.text_path(RECEIVED)])];
     home.write("config.json", json!({ "servers": servers }).to_string());
-    let received = Received::at(home.path(RECEIVED));
+    let received = ReceivedMessages::in_file(home.path(RECEIVED));
     (home, received)
 }
 
@@ -95,7 +95,7 @@ pub fn run(command: Command) -> String {
 /// What a client sees in the scenario: the answers that a bare client gets, and those that
 /// are to the letter what `docs/programs.md` says.
 fn expected(home: &Home) -> Value {
-    let mut session = Session::open(home.configured(&["serve"]));
+    let mut session = Session::open(home.onecall_with_config(&["serve"]));
     let mut ask = |tool: &str, arguments: Value| pair(&session.call_tool(tool, arguments));
     let callable = ask("list_callable_tools", json!({}))[0].take();
     let inspected = ask("inspect_tool", json!({ "tool_name": "mcp__fixture__add" }));

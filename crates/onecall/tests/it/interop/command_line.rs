@@ -27,7 +27,7 @@ fn check_connects_to_all_of_them_at_once() {
         return;
     }
     home.write("config.json", json!({ "servers": entries }).to_string());
-    let ended = finish(home.configured(&["check"]));
+    let ended = finish(home.onecall_with_config(&["check"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let rows: Vec<_> = ended.stdout.lines().skip(2).filter_map(row).collect();
     let installed = |(name, ..): &&(&str, _, _)| entries.iter().any(|entry| entry["name"] == *name);

@@ -18,7 +18,7 @@ fn definitions_and_results_are_the_servers_own() {
     let mut bare = Session::open(command);
     let config = json!({ "servers": [entry], "expose_tools": ["mcp__everything__*"] });
     home.write("config.json", config.to_string());
-    let mut gateway = Gateway::at(home);
+    let mut gateway = Gateway::in_home(home);
     gateway.callable_tools();
 
     let callable = |name: &str| format!("mcp__everything__{}", name.replace('-', "_"));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::bins;
 
 use crate::support::installed::{bounded, installed, interop_file};
-use crate::support::{Ended, Home, Received, finish, fixture};
+use crate::support::{CommandResult, Home, ReceivedMessages, finish, fixture};
 
 /// What a program prints that makes the same calls as `generated/values.*`.
 const PROGRAM: &str = r#"
@@ -132,7 +132,8 @@ fn generate(home: &Home, language: &str) {
 }
 
 fn generate_in(home: &Home, language: &str, folder: &str) {
-    let ended = finish(home.configured(&["generate", "--lang", language, "--out", folder]));
+    let ended =
+        finish(home.onecall_with_config(&["generate", "--lang", language, "--out", folder]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }
 
@@ -181,9 +182,9 @@ fn with_onecall(mut command: Command, home: &Home) -> Command {
     command
 }
 
-/// Without what it says besides.
+/// Runs a command that must succeed, and returns its stdout.
 fn succeeded(command: Command) -> String {
-    let Ended { code, stdout, stderr } = finish(command);
+    let CommandResult { code, stdout, stderr } = finish(command);
     assert_eq!(code, Some(0), "{stdout}{stderr}");
     stdout
 }
@@ -235,7 +236,7 @@ fn the_client_calls_by_name_and_forgets() {
     let home = Home::new();
     let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
     home.write("config.json", json!({ "servers": servers, "cache": {} }).to_string());
-    let received = Received::at(home.path("received"));
+    let received = ReceivedMessages::in_file(home.path("received"));
     generate(&home, "typescript");
     let program = std::fs::read(interop_file("generated/client.ts")).expect("a program");
     home.write("work/client.ts", program);
@@ -303,7 +304,7 @@ fn a_function_in_python_gives_what_a_program_gets() {
     }
 }
 
-/// Whether a program in onecall gets the same values.
+/// Fails unless a program in onecall gets the values that the generated code printed.
 fn assert_same(home: &Home, printed: &str) {
     let parse = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     let ended = home.run(PROGRAM);

@@ -7,7 +7,7 @@ use testkit::mcp::Session;
 
 use super::clients::{home, run};
 use crate::support::installed::{bounded, inspector};
-use crate::support::{Ended, Home, finish};
+use crate::support::{CommandResult, Home, finish};
 
 /// What it exits with when a tool says that it failed.
 const TOOL_FAILED: i32 = 5;
@@ -19,7 +19,7 @@ fn lists_and_calls_tools() {
     assert_eq!(initialized["serverInfo"]["name"], "onecall");
     // Strictly: no client could have trouble with a schema.
     let listed = inspector.result(&["--method", "tools/list", "--strict"]);
-    let mut session = Session::open(inspector.home.configured(&["serve"]));
+    let mut session = Session::open(inspector.home.onecall_with_config(&["serve"]));
     assert_eq!(listed["tools"], Value::from(session.list_tools()));
 
     let callable = session.call_tool("list_callable_tools", json!({}));
@@ -80,7 +80,7 @@ impl Inspector {
         result(&run(self.command(arguments)))
     }
 
-    fn call(&self, era: &str, tool: &str, arguments: &Value) -> Ended {
+    fn call(&self, era: &str, tool: &str, arguments: &Value) -> CommandResult {
         let arguments = arguments.to_string();
         let call = ["--method", "tools/call", "--tool-name", tool, "--tool-args-json", &arguments];
         finish(self.command(&[&["--protocol-era", era], call.as_slice()].concat()))

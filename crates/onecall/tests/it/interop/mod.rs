@@ -2,13 +2,14 @@
 
 #![expect(clippy::print_stderr, reason = "what is skipped is to be seen")]
 
+mod approvals;
 mod claude_code;
 mod clients;
 mod command_line;
 mod exposed;
 mod generated;
 mod inspector;
-mod listening;
+mod listening_server;
 mod programs;
 mod progress;
 mod repository;

@@ -86,7 +86,7 @@ fn check(name: &str) {
     } else {
         code
     };
-    assert_eq!(Gateway::at(home).prints(&code), output(name));
+    assert_eq!(Gateway::in_home(home).prints(&code), output(name));
 }
 
 /// The source of a program.

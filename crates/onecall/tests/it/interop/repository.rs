@@ -28,7 +28,7 @@ fn git(folder: &Path, author: &str, hour: usize, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.current_dir(folder).args(arguments).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    // Nobody's own settings.
+    // Without the git settings of the system and the user.
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
     for role in ["AUTHOR", "COMMITTER"] {
         command

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::listening::Listening;
+use super::listening_server::ListeningServer;
 use super::programs::{code, output};
 use super::servers::{kubeconfig, kubernetes};
 use crate::support::installed::{bounded, npm_package};
@@ -27,7 +27,7 @@ fn http_with_sse() {
 fn streamable_http_of_a_server_in_go() {
     let Some(program) = kubernetes() else { return };
     let home = Home::new();
-    let server = Listening::start(|port| {
+    let server = ListeningServer::start(|port| {
         let mut command = bounded(&program);
         command.args(kubeconfig(&home)).args(["--port", &port.to_string()]);
         command
@@ -38,7 +38,7 @@ fn streamable_http_of_a_server_in_go() {
 /// Serves the server `everything` in one way, and reaches it in each of these.
 fn check_everything(served: &str, path: &str, transports: &[&str]) {
     let Some(package) = npm_package(EVERYTHING) else { return };
-    let server = Listening::start(|port| everything(package, served, port));
+    let server = ListeningServer::start(|port| everything(package, served, port));
     for transport in transports {
         let printed = prints(&server, "everything", transport, path);
         assert_eq!(printed, output("everything"), "{transport}");
@@ -53,7 +53,7 @@ fn everything((node, main): (PathBuf, PathBuf), served: &str, port: u16) -> Comm
 }
 
 /// Runs the program of a server.
-fn prints(server: &Listening, name: &str, transport: &str, path: &str) -> String {
+fn prints(server: &ListeningServer, name: &str, transport: &str, path: &str) -> String {
     let url = format!("http://127.0.0.1:{}/{path}", server.port);
     let entry = json!({ "name": name, "transport": transport, "url": url });
     Gateway::with_config(&json!({ "servers": [entry] })).prints(&code(name))

@@ -29,6 +29,6 @@ fn check(environment: &str, framework: &str) {
         "args": ["-B", interop_file("values/server.py")],
         "connect_timeout_seconds": 90,
     });
-    let mut gateway = Gateway::at(Home::with_config(&json!({ "servers": [server] })));
+    let mut gateway = Gateway::in_home(Home::with_config(&json!({ "servers": [server] })));
     check_values(&mut gateway, &recorded(framework));
 }

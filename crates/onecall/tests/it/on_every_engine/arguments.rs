@@ -30,7 +30,7 @@ fn the_json_text_that_arrives_is_exact() {
             text='é\\n\\\"\\u2028', nested=[(), {}, [0.1, -0.0]]))
         print(answer)
     ";
-    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({}));
     gateway.prints(code);
     let text = log.text();
     let line = text.lines().find(|line| line.contains(r#""name":"raw_arguments""#)).unwrap();
@@ -70,7 +70,7 @@ fn subclasses_of_plain_values_are_plain_values() {
 #[test]
 fn what_json_cannot_carry_is_refused_before_it_is_sent() {
     const PLAIN: &str = "which JSON cannot carry; pass str, int, float, bool, None, list or dict";
-    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({}));
     let wrong = [
         (
             "positional('a', 2, True, 4)",
@@ -93,11 +93,11 @@ fn what_json_cannot_carry_is_refused_before_it_is_sent() {
         ),
         (
             "echo(value=float('nan'))",
-            "ValueError: argument 'value' is NaN, which JSON has no number for".to_owned(),
+            "ValueError: argument 'value' is NaN, which JSON cannot represent".to_owned(),
         ),
         (
             "echo(value=[-float('inf')])",
-            "ValueError: argument 'value[0]' is -inf, which JSON has no number for".to_owned(),
+            "ValueError: argument 'value[0]' is -inf, which JSON cannot represent".to_owned(),
         ),
         (
             "echo(value={(1,): 2})",

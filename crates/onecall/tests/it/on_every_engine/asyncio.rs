@@ -105,7 +105,7 @@ fn as_completed_gives_the_fast_ones_first() {
 
 #[test]
 fn wait_for_gives_up_and_cancels_the_call() {
-    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({}));
     let code = "
         import asyncio
         try:
@@ -136,7 +136,7 @@ fn wait_for_gives_up_and_cancels_the_call() {
 
 #[test]
 fn a_call_left_running_is_cancelled_at_the_end() {
-    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    let (mut gateway, log) = Gateway::with_message_log(&json!({}));
     let code = "
         import asyncio
         task = asyncio.create_task(mcp__fixture__hang())

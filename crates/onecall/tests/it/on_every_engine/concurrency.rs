@@ -32,7 +32,7 @@ fn no_reply_is_crossed_or_lost() {
         let answer = gateway.session.finish_call(call);
         assert_eq!(printed(&answer), format!("{program} {sums:?}\n"));
     }
-    assert_eq!(gateway.session.client().strays(), [""; 0]);
+    assert_eq!(gateway.session.client().unexpected_lines(), [""; 0]);
 }
 
 /// Ends when sixteen of it run, or fails to.

@@ -18,7 +18,7 @@ use comparison::{Answers, compared, complaint, stored};
 use programs::{Program, Theme, path, read_json, themes};
 use testkit::process::wait_until;
 
-use crate::support::{Gateway, PATIENCE, has_system_python};
+use crate::support::{Gateway, TIMEOUT, has_system_python};
 
 /// Fewer programs than this prove little, or were not found.
 const LEAST: usize = 500;
@@ -109,7 +109,7 @@ fn answered(gateway: &mut Gateway, engine: &str, program: &Program) -> String {
             .iter()
             .any(|it| answer.contains(&format!("server 'kit' {it}")))
     };
-    let back = wait_until(PATIENCE, || {
+    let back = wait_until(TIMEOUT, || {
         if is_down(&answer) {
             answer = run(gateway, engine, program);
         }

@@ -12,22 +12,22 @@ use testkit::container::{Container, Seccomp};
 
 use super::Home;
 
-/// The user of our image.
+/// The user id in the container image of onecall.
 pub const ORDINARY_USER: u32 = 10_001;
 
-/// What is executed in a container.
+/// The executables that run in a container.
 const BINARIES: [&str; 2] = ["onecall", "fixture-server"];
 
 /// A container, and copies of our executables that its user can reach.
-pub struct Surroundings {
+pub struct TestContainer {
     /// What it is, in a few words.
     pub name: &'static str,
     container: Container,
     binaries: TempDir,
 }
 
-impl Surroundings {
-    /// Makes the copies.
+impl TestContainer {
+    /// Copies the executables for the user of the container.
     pub fn new(name: &'static str, container: Container) -> Self {
         let binaries = tempfile::tempdir().expect("a temporary folder");
         open_to_all(binaries.path());
@@ -53,14 +53,14 @@ impl Surroundings {
         } else {
             eprintln!("skipped: no container as root, because these tests do not run as root");
         }
-        all.push(Self::ordinary());
+        all.push(Self::as_ordinary_user());
         let without_landlock = Container { user, without_landlock: true, ..Container::default() };
         all.push(Self::new("without landlock", without_landlock));
         all
     }
 
     /// Docker's default profile, as an ordinary user.
-    pub fn ordinary() -> Self {
+    pub fn as_ordinary_user() -> Self {
         let container = Container { user: ordinary_user(), ..Container::default() };
         Self::new("as an ordinary user", container)
     }
@@ -86,15 +86,15 @@ impl Surroundings {
 
     /// `command` of a home, in the container. Whatever is in the home by now belongs to the
     /// container's user.
-    pub fn around(&self, home: &Home, command: &Command) -> Command {
+    pub fn wrap_command(&self, home: &Home, command: &Command) -> Command {
         if let Some(user) = self.container.user {
-            give(&home.path(""), user);
+            change_owner(&home.path(""), user);
         }
         let mut inner = Command::new(self.binary("onecall"));
         inner.args(command.get_args());
         inner.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.get_current_dir().map(|folder| inner.current_dir(folder));
-        self.container.around(&inner)
+        self.container.wrap(&inner)
     }
 
     /// A configuration entry for the fixture server.
@@ -120,12 +120,12 @@ fn open_to_all(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o755)).expect("it is ours");
 }
 
-/// Hands a folder over with all that is in it.
-fn give(path: &Path, user: u32) {
+/// Changes the owner of a folder and of everything in it.
+fn change_owner(path: &Path, user: u32) {
     chown(path, Some(user), Some(user)).expect("root may give files away");
     if fs::symlink_metadata(path).is_ok_and(|about| about.is_dir()) {
         for entry in fs::read_dir(path).expect("a folder of ours") {
-            give(&entry.expect("a readable folder").path(), user);
+            change_owner(&entry.expect("a readable folder").path(), user);
         }
     }
 }

@@ -11,18 +11,18 @@ use testkit::mcp::Session;
 use testkit::remote::HttpFixture;
 use testkit::web::{self, Page};
 
-use super::{Ended, Gateway, Home, finish};
+use super::{CommandResult, Gateway, Home, finish};
 
-pub const NEEDED: &str = "needs login; run `onecall login far`";
+pub const LOGIN_NEEDED: &str = "needs login; run `onecall login far`";
 
-/// A server that wants a login, the authorization server it trusts, and a user.
-pub struct World {
+/// A server that requires a login, its authorization server, and the home of a user.
+pub struct LoginSetup {
     pub authority: AuthorizationServer,
     pub server: HttpFixture,
     pub home: Home,
 }
 
-impl World {
+impl LoginSetup {
     pub fn new() -> Self {
         Self::with(AuthorizationServer::start(), &[], json!({}))
     }
@@ -46,26 +46,26 @@ impl World {
     }
 
     /// Logs in with the test as the browser: the page it saw, and how the command ended.
-    pub fn log_in(&self) -> (Page, Ended) {
+    pub fn log_in(&self) -> (Page, CommandResult) {
         log_in(&self.home)
     }
 
     pub fn logged_in() -> Self {
-        let world = Self::new();
-        let (_, ended) = world.log_in();
+        let setup = Self::new();
+        let (_, ended) = setup.log_in();
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        world
+        setup
     }
 
     /// What `onecall check` says about the server.
     pub fn check(&self) -> String {
-        let ended = finish(self.home.configured(&["check", "--log", "off"]));
+        let ended = finish(self.home.onecall_with_config(&["check", "--log", "off"]));
         let row = ended.stdout.lines().nth(2).unwrap_or_else(|| panic!("{ended:?}"));
         row.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     pub fn gateway(self) -> (Gateway, AuthorizationServer, HttpFixture) {
-        let session = Session::open(self.home.configured(&["serve", "--log", "trace"]));
+        let session = Session::open(self.home.onecall_with_config(&["serve", "--log", "trace"]));
         (Gateway { session, home: self.home }, self.authority, self.server)
     }
 
@@ -73,7 +73,7 @@ impl World {
     pub fn refusal(&self) -> String {
         let mut login = Login::start(&self.home, &[]);
         if let Some(address) = login.address() {
-            let page = web::visit(&address);
+            let page = web::get_with_redirects(&address);
             assert!(page.body.contains("The login did not work"), "{page:?}");
         }
         let ended = login.ended();
@@ -103,7 +103,8 @@ pub struct Login {
 
 impl Login {
     pub fn start(home: &Home, environment: &[(&str, &str)]) -> Self {
-        let mut command = home.configured(&["login", "far", "--log", "trace", "--timeout", "60"]);
+        let mut command =
+            home.onecall_with_config(&["login", "far", "--log", "trace", "--timeout", "60"]);
         command.envs(environment.iter().copied());
         if !environment.iter().any(|(name, _)| *name == "BROWSER") {
             command.arg("--no-browser");
@@ -116,23 +117,23 @@ impl Login {
         Self { child, stdout, stderr }
     }
 
-    /// Where the person is to go; `None` if it does not come to that.
+    /// The URL that the user has to open; `None` if the login ends before it prints one.
     pub fn address(&mut self) -> Option<String> {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         line.strip_suffix('\n').map(str::to_owned)
     }
 
-    pub fn ended(mut self) -> Ended {
+    pub fn ended(mut self) -> CommandResult {
         let code = self.child.wait().unwrap().code();
         let mut stdout = String::new();
         self.stdout.read_to_string(&mut stdout).unwrap();
-        Ended { code, stdout, stderr: std::fs::read_to_string(&self.stderr).unwrap() }
+        CommandResult { code, stdout, stderr: std::fs::read_to_string(&self.stderr).unwrap() }
     }
 }
 
-pub fn log_in(home: &Home) -> (Page, Ended) {
+pub fn log_in(home: &Home) -> (Page, CommandResult) {
     let mut login = Login::start(home, &[]);
     let Some(address) = login.address() else { panic!("{:?}", login.ended()) };
-    (web::visit(&address), login.ended())
+    (web::get_with_redirects(&address), login.ended())
 }

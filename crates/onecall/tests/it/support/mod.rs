@@ -1,15 +1,15 @@
-//! What the tests of this folder share: a home of its own for every `onecall`
-//! they start, and a gateway that is asked as an agent would ask it.
+//! Shared test tools: a temporary home directory for every `onecall` process, and a client that
+//! is connected to a gateway like an agent.
 
 pub mod container;
-pub mod exchange;
-pub mod face;
+pub mod http_gateway;
 pub mod installed;
 pub mod login;
+pub mod raw_http;
 pub mod recorded_values;
+pub mod resource_usage;
 pub mod screen;
 pub mod terminal;
-pub mod traces;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -21,11 +21,10 @@ use testkit::bins;
 use testkit::mcp::{CallId, Session, ToolAnswer};
 use testkit::process::{Process, descendants, wait_until};
 
-/// Longer than anything takes that is going to happen at all.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits for an event: far longer than any takes, even on a busy machine.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A worker that has used this much runs a program that burns; to get ready
-/// takes far less.
+/// A worker that has used this much processor time runs a busy program; starting takes far less.
 const BUSY_TICKS: u64 = 20;
 
 const SUCCESS: &str = "[Script executed successfully]\n";
@@ -37,13 +36,13 @@ pub struct Home {
 }
 
 impl Home {
-    /// Empty directories.
+    /// Creates a home with empty directories in a new temporary folder.
     pub fn new() -> Self {
-        Self::at(tempfile::tempdir().expect("a temporary folder"))
+        Self::in_folder(tempfile::tempdir().expect("a temporary folder"))
     }
 
-    /// Empty directories in this folder.
-    pub fn at(folder: TempDir) -> Self {
+    /// Creates a home with empty directories in this folder.
+    pub fn in_folder(folder: TempDir) -> Self {
         let home = Self { folder };
         std::fs::create_dir(home.path("work")).expect("a working directory");
         home
@@ -61,7 +60,7 @@ impl Home {
         self.folder.path().join(name)
     }
 
-    /// The same as text.
+    /// A path below the temporary folder as text.
     pub fn text_path(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
@@ -127,35 +126,35 @@ impl Home {
     }
 
     /// `onecall` with the configuration of this home.
-    pub fn configured(&self, arguments: &[&str]) -> Command {
+    pub fn onecall_with_config(&self, arguments: &[&str]) -> Command {
         let mut command = self.onecall(arguments);
         command.arg("--config").arg(self.path("config.json"));
         command
     }
 
     /// Runs a program with `onecall run` and the configuration of this home.
-    pub fn run(&self, code: &str) -> Ended {
+    pub fn run(&self, code: &str) -> CommandResult {
         self.write("program.py", dedent(code));
-        finish(self.configured(&["run", &self.text_path("program.py")]))
+        finish(self.onecall_with_config(&["run", &self.text_path("program.py")]))
     }
 }
 
-/// How a command ended.
+/// The exit code and the output of a command.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandResult {
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// All it printed.
+    /// Everything it wrote to stdout.
     pub stdout: String,
-    /// All it said besides.
+    /// Everything it wrote to stderr.
     pub stderr: String,
 }
 
 /// Runs a command to its end, without input.
-pub fn finish(mut command: Command) -> Ended {
+pub fn finish(mut command: Command) -> CommandResult {
     let Output { status, stdout, stderr } =
         command.stdin(Stdio::null()).output().expect("the command starts");
-    Ended {
+    CommandResult {
         code: status.code(),
         stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
         stderr: String::from_utf8(stderr).expect("stderr is UTF-8"),
@@ -188,48 +187,48 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// One server named `fixture`, and defaults for everything else.
+    /// Starts a gateway with one server named `fixture` and defaults for everything else.
     pub fn new() -> Self {
         Self::with_flags(&[])
     }
 
-    /// The same, with flags for the fixture server.
+    /// Starts a gateway whose fixture server has these flags.
     pub fn with_flags(flags: &[&str]) -> Self {
         Self::with_config(&json!({ "servers": [fixture("fixture", flags)] }))
     }
 
-    /// The same, with limits for programs.
+    /// Starts a gateway with a fixture server and these limits for programs.
     pub fn with_limits(execution: &Value) -> Self {
         let servers = json!([fixture("fixture", &[])]);
         Self::with_config(&json!({ "servers": servers, "execution": execution }))
     }
 
-    /// The same, with a fixture server that writes down what it receives.
-    pub fn recorded(execution: &Value) -> (Self, Received) {
+    /// Starts a gateway whose fixture server logs the messages that it receives.
+    pub fn with_message_log(execution: &Value) -> (Self, ReceivedMessages) {
         let home = Home::new();
         let log = home.path("received");
         let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
         let config = json!({ "servers": servers, "execution": execution });
         home.write("config.json", config.to_string());
-        (Self::at(home), Received(log))
+        (Self::in_home(home), ReceivedMessages(log))
     }
 
-    /// Any configuration.
+    /// Starts a gateway with this configuration.
     pub fn with_config(config: &Value) -> Self {
-        Self::at(Home::with_config(config))
+        Self::in_home(Home::with_config(config))
     }
 
-    /// The configuration of a home.
-    pub fn at(home: Home) -> Self {
+    /// Starts a gateway with the configuration of a home.
+    pub fn in_home(home: Home) -> Self {
         if let Some(engine) = std::env::var_os("ONECALL_TEST_ENGINE") {
             home.set("engine", &engine.to_string_lossy());
         }
-        Self { session: Session::open(home.configured(&["serve"])), home }
+        Self { session: Session::open(home.onecall_with_config(&["serve"])), home }
     }
 
-    /// The configuration of a home, on a gateway that logs what it does.
-    pub fn talkative(home: Home) -> Self {
-        Self { session: Session::open(home.configured(&["serve", "--log", "info"])), home }
+    /// Starts a gateway with the configuration of a home that logs at the level `info`.
+    pub fn with_info_log(home: Home) -> Self {
+        Self { session: Session::open(home.onecall_with_config(&["serve", "--log", "info"])), home }
     }
 
     /// Runs a program and returns the answer as it is.
@@ -303,7 +302,7 @@ impl Gateway {
     pub fn busy_worker(&mut self) -> u32 {
         let zygote = self.zygote().pid;
         let mut found = None;
-        wait_until(PATIENCE, || {
+        wait_until(TIMEOUT, || {
             let is_busy =
                 |worker: &Process| !worker.is_zombie() && cpu_ticks(worker.pid) >= BUSY_TICKS;
             found = descendants(zygote).into_iter().find(is_busy);
@@ -312,30 +311,30 @@ impl Gateway {
         found.expect("a program is running").pid
     }
 
-    /// Waits until the gateway tells that tools have changed.
-    pub fn wait_for_news(&mut self) {
+    /// Waits until the gateway notifies its client that tools have changed.
+    pub fn wait_for_tool_change(&mut self) {
         self.session.client().wait_notification("notifications/tools/list_changed");
     }
 
-    /// How often the gateway has told so, apart from those waited for.
-    pub fn news(&mut self) -> usize {
-        let is_news = |note: &&Value| note["method"] == "notifications/tools/list_changed";
-        self.session.client().notifications().iter().filter(is_news).count()
+    /// The number of notifications of changed tools that were not waited for.
+    pub fn tool_change_count(&mut self) -> usize {
+        let is_tool_change = |note: &&Value| note["method"] == "notifications/tools/list_changed";
+        self.session.client().notifications().iter().filter(is_tool_change).count()
     }
 
     /// Waits until the gateway's log has a line with all these words.
     pub fn wait_for_log(&mut self, words: &[&str]) {
         let client = self.session.client();
-        let found = wait_until(PATIENCE, || {
+        let found = wait_until(TIMEOUT, || {
             client.stderr().lines().any(|line| words.iter().all(|word| line.contains(word)))
         });
         assert!(found, "no line with {words:?} in:\n{}", client.stderr());
     }
 }
 
-/// Runs a command where no user namespace can be made; `None` if that place itself
-/// cannot be had here.
-pub fn without_namespaces(home: &Home, run: Command) -> Option<Ended> {
+/// Runs a command in an environment without user namespaces; `None` if this machine cannot create
+/// such an environment.
+pub fn without_namespaces(home: &Home, run: Command) -> Option<CommandResult> {
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
@@ -378,11 +377,11 @@ pub fn failed(answer: &ToolAnswer) -> String {
 }
 
 /// What a fixture server has been sent: its `--log`.
-pub struct Received(PathBuf);
+pub struct ReceivedMessages(PathBuf);
 
-impl Received {
+impl ReceivedMessages {
     /// The log at this path.
-    pub fn at(log: PathBuf) -> Self {
+    pub fn in_file(log: PathBuf) -> Self {
         Self(log)
     }
 
@@ -402,7 +401,7 @@ impl Received {
         self.messages().iter().filter(|message| message["params"]["name"] == tool).count()
     }
 
-    /// How many requests it has been told are cancelled.
+    /// The number of cancellation notifications that the server has received.
     pub fn cancels(&self) -> usize {
         let is_cancel = |message: &&Value| message["method"] == "notifications/cancelled";
         self.messages().iter().filter(is_cancel).count()
@@ -414,7 +413,7 @@ impl Received {
         self.wait_for(is_call).unwrap_or_else(|| panic!("'{tool}' was not called: {}", self.text()))
     }
 
-    /// Waits until the server has been told that this request is cancelled.
+    /// Waits until the server receives the cancellation of this request.
     pub fn wait_for_cancel(&self, request: &Value) {
         let is_cancel = |message: &Value| {
             message["method"] == "notifications/cancelled"
@@ -426,7 +425,7 @@ impl Received {
 
     fn wait_for(&self, is_wanted: impl Fn(&Value) -> bool) -> Option<Value> {
         let mut found = None;
-        wait_until(PATIENCE, || {
+        wait_until(TIMEOUT, || {
             found = self.messages().into_iter().find(&is_wanted);
             found.is_some()
         });

@@ -13,20 +13,20 @@ pub const FRAMEWORKS: [&str; 3] = ["sdk-1", "sdk-2", "fastmcp"];
 
 /// A tool, what it answers, and what its function has returned.
 #[derive(Deserialize)]
-pub struct Recorded {
+pub struct RecordedTool {
     pub definition: Value,
     pub answer: Value,
     pub value: Value,
 }
 
-impl Recorded {
+impl RecordedTool {
     pub fn name(&self) -> &str {
         self.definition["name"].as_str().expect("a name")
     }
 }
 
 /// All tools of the server on this framework.
-pub fn recorded(framework: &str) -> Vec<Recorded> {
+pub fn recorded(framework: &str) -> Vec<RecordedTool> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/interop/values");
     let text = std::fs::read_to_string(folder.join(format!("{framework}.json"))).expect("a file");
     serde_json::from_str(&text).expect("what record.py writes")
@@ -34,10 +34,10 @@ pub fn recorded(framework: &str) -> Vec<Recorded> {
 
 /// Calls every tool of the server `v` in each language and compares the values with what the
 /// functions returned.
-pub fn check_values(gateway: &mut Gateway, recorded: &[Recorded]) {
+pub fn check_values(gateway: &mut Gateway, recorded: &[RecordedTool]) {
     let expected =
         Value::Object(recorded.iter().map(|it| (it.name().to_owned(), it.value.clone())).collect());
-    let names: Vec<&str> = recorded.iter().map(Recorded::name).collect();
+    let names: Vec<&str> = recorded.iter().map(RecordedTool::name).collect();
     let python = format!(
         "import asyncio, json\nnames = {}\n\
          values = await asyncio.gather(*(getattr(tools.aio, 'mcp__v__' + it)() for it in names))\n\

@@ -25,7 +25,7 @@ impl Screen {
                 '\n' => screen.move_to(screen.row + 1),
                 '\u{8}' => screen.column = screen.column.saturating_sub(1),
                 // What it has written is cut in the middle of a sequence.
-                '\x1b' => _ = screen.obey(&mut characters),
+                '\x1b' => _ = screen.apply_escape_sequence(&mut characters),
                 other => screen.show(other),
             }
         }
@@ -64,8 +64,8 @@ impl Screen {
         self.column += 1;
     }
 
-    /// Does what the rest of an escape sequence says.
-    fn obey(&mut self, characters: &mut std::str::Chars<'_>) -> Option<()> {
+    /// Applies an escape sequence, whose first character was already read.
+    fn apply_escape_sequence(&mut self, characters: &mut std::str::Chars<'_>) -> Option<()> {
         assert_eq!(characters.next()?, '[', "an escape sequence that this terminal does not know");
         let (mut parameter, mut last) = (String::new(), characters.next()?);
         while !last.is_ascii_alphabetic() {

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use testkit::process::{Process, descendants, wait_until};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::screen::{COLUMNS, Screen};
 
 /// A command whose stdin, stdout and stderr are one terminal.
@@ -51,7 +51,7 @@ impl Terminal {
         };
         let script = self.process.id();
         let is_there = || descendants(script).iter().any(reads_keys);
-        assert!(wait_until(PATIENCE, is_there), "the command reads no keys");
+        assert!(wait_until(TIMEOUT, is_there), "the command reads no keys");
     }
 
     /// What appears up to `end`, or all there is if `end` never comes.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "compare-companies",
@@ -20,7 +20,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let tickers = ["NRTH", "KSTR", "VNTG"];
     let calls = tickers.iter().flat_map(|ticker| {
         [

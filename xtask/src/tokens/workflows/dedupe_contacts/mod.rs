@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "dedupe-contacts",
@@ -22,7 +22,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let contacts = agent.pages("contacts.list_contacts", json!({}), "contacts")?;
     let (mut by_email, mut by_phone) = (HashMap::new(), HashMap::new());
     let (mut emails, mut phones, mut merges) = (0, 0, Vec::new());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 const CATEGORIES: [&str; 3] = ["travel", "meals", "lodging"];
 
@@ -22,7 +22,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let team = agent.call("people.list_team", json!({ "department": "Engineering" }))?;
     let members = team["members"].as_array().cloned().unwrap_or_default();
     let expenses = members

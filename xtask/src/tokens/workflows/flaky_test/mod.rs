@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "flaky-test",
@@ -21,7 +21,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let search =
         json!({ "repo": "acme/shop", "workflow": "ci.yml", "status": "failure", "limit": 100 });
     let runs = agent.pages("ci.list_workflow_runs", search, "workflow_runs")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 const SERVICES: [&str; 5] = ["web", "gateway", "checkout", "cart", "inventory"];
 const FROM: &str = "2026-03-18T14:00:00Z";
@@ -27,7 +27,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let searches = SERVICES.map(|service| {
         let arguments = json!({ "service": service, "from": FROM, "to": TO, "level": "error" });
         ("observability.search_logs", arguments)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "join-databases",
@@ -26,7 +26,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     agent.call_all(vec![
         ("orders_db.describe_table", json!({ "table": "orders" })),
         ("warehouse_db.describe_table", json!({ "table": "shipments" })),

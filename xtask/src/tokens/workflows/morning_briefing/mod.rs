@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 const DAY: &str = "2026-04-06";
 
@@ -32,7 +32,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let results = agent.call_all(vec![
         ("office.get_forecast", json!({ "city": "Berlin", "day": DAY })),
         ("office.next_departures", json!({ "stop": "Market Square", "after": "08:00" })),

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 const REGIONS: [&str; 6] = ["north", "south", "east", "west", "central", "islands"];
 
@@ -24,7 +24,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let days = REGIONS.map(|region| json!({ "region": region, "day": "2026-03-27" }));
     let sales = agent.call_each("sales.get_daily_sales", days)?;
     let mut messages = Vec::new();

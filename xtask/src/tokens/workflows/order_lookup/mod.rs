@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "order-lookup",
@@ -17,7 +17,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let order = agent.call("shop.get_order", json!({ "order_number": "SO-10482" }))?;
     let said = |name: &str| order[name].as_str().unwrap_or_default().to_owned();
     let (status, carrier, day) = (said("status"), said("carrier"), said("expected_on"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "repeated-questions",
@@ -42,7 +42,7 @@ pub const WORKFLOW: Workflow = Workflow {
             text: "How did signups by channel change from January to February?",
             programs: &[include_str!("4.py")],
             direct: |agent| {
-                let month = |agent: &mut Direct, first, last| {
+                let month = |agent: &mut DirectAgent, first, last| {
                     let found = metric(agent, "signups", (first, last), "channel")?;
                     Ok::<_, String>(totals(&found, "channel"))
                 };
@@ -79,12 +79,12 @@ pub const WORKFLOW: Workflow = Workflow {
     ],
 };
 
-fn six_weeks(agent: &mut Direct, name: &str, group_by: &str) -> Result<Value, String> {
+fn six_weeks(agent: &mut DirectAgent, name: &str, group_by: &str) -> Result<Value, String> {
     metric(agent, name, ("2026-02-01", "2026-03-14"), group_by)
 }
 
 fn metric(
-    agent: &mut Direct,
+    agent: &mut DirectAgent,
     name: &str,
     (from, to): (&str, &str),
     group_by: &str,

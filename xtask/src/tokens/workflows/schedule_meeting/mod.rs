@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 const PEOPLE: [&str; 9] =
     ["amara", "bruno", "chiara", "dmitri", "elena", "farid", "grace", "hiroshi", "ingrid"];
@@ -23,7 +23,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let people = PEOPLE.map(|name| format!("{name}@acme.example"));
     let periods = people
         .iter()

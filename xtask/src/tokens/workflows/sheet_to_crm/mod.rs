@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "sheet-to-crm",
@@ -20,7 +20,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let range = json!({ "spreadsheet_id": "1fAiR2026leads", "range": "Leads!A1:J500" });
     let sheet = agent.call("sheets.read_range", range)?;
     let rows = sheet["values"].as_array().map(|rows| rows[1..].to_vec()).unwrap_or_default();

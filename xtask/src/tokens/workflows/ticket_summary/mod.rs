@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Direct, Question, Workflow};
+use super::{DirectAgent, Question, Workflow};
 
 pub const WORKFLOW: Workflow = Workflow {
     name: "ticket-summary",
@@ -22,7 +22,7 @@ pub const WORKFLOW: Workflow = Workflow {
     }],
 };
 
-fn direct(agent: &mut Direct) -> Result<String, String> {
+fn direct(agent: &mut DirectAgent) -> Result<String, String> {
     let march = json!({ "created_from": "2026-03-01", "created_to": "2026-03-31" });
     let tickets = agent.pages("helpdesk.list_tickets", march, "tickets")?;
     let mut areas: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();

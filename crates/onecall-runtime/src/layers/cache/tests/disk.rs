@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use onecall_core::Timestamp;
-use onecall_core::storage::{Answers, StoredAnswer};
+use onecall_core::storage::{AnswerStore, StoredAnswer};
 use tempfile::TempDir;
 
 use super::*;
@@ -101,13 +101,13 @@ async fn what_was_asked_before_a_change_of_another_process_is_not_kept() {
     let (one, other) = (machine.process(), machine.process());
     let program = one.program();
     let before = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
-    machine.server.came.notified().await;
+    machine.server.call_arrived.notified().await;
     machine.later();
     assert_eq!(other.ask("s__write").await, "2");
     machine.later();
-    machine.server.let_go(1);
+    machine.server.release_calls(1);
     assert_eq!(before.await.unwrap(), "1");
-    machine.server.let_go(1);
+    machine.server.release_calls(1);
     assert_eq!(one.ask("s__read_a").await, "3");
     assert_eq!(other.ask("s__read_a").await, "3");
 }
@@ -166,16 +166,16 @@ async fn answers_that_were_tampered_with_are_asked_for_again() {
     let (stored_at, expires_at) = (Timestamp(i64::MAX - 1), Timestamp(i64::MAX));
     let poison = StoredAnswer { value, stored_at, expires_at };
     let store = one.writer.store();
-    Answers::put_answer(store.as_ref(), &hash, "s", "mcp__s__read_a", &poison).unwrap();
+    AnswerStore::put_answer(store.as_ref(), &hash, "s", "mcp__s__read_a", &poison).unwrap();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
     // From the beginning of time, and for ever: older than anything may be here.
     let value = ToolValue::Text("poison".to_owned());
     let poison = StoredAnswer { value, stored_at: Timestamp(0), expires_at };
-    Answers::put_answer(store.as_ref(), &hash, "s", "mcp__s__read_a", &poison).unwrap();
+    AnswerStore::put_answer(store.as_ref(), &hash, "s", "mcp__s__read_a", &poison).unwrap();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "3");
 }
 
-/// What is at hand was read from the store, and holds as long as that says the same.
+/// Answers in memory are copies from the store, used only while the store is unchanged.
 #[tokio::test]
 async fn what_is_at_hand_is_what_the_store_says() {
     let machine = Machine::new(Server::default());
@@ -183,34 +183,35 @@ async fn what_is_at_hand_is_what_the_store_says() {
     let program = one.program();
     let call = call_of("s__read_a", "{}");
     let spec = program.server.resolve(&call.name).target(&call.name).unwrap();
-    let at_hand = || {
+    let get_in_memory = || {
         let key = program.key(&spec, &call).unwrap();
-        let (place, now) = (&program.holdings.place, machine.clock.now());
-        place
-            .at_hand(&key, &spec, now, Duration::from_secs(300))
+        let (storage, now) = (&program.state.storage, machine.clock.now());
+        storage
+            .get_in_memory(&key, &spec, now, Duration::from_secs(300))
             .map(|value| text(Ok(Answer::cached(value))))
     };
-    let told = async |expected: &str| assert_eq!(ask(&program, "s__read_a", "{}").await, expected);
+    let assert_answer =
+        async |expected: &str| assert_eq!(ask(&program, "s__read_a", "{}").await, expected);
 
-    told("1").await;
-    assert_eq!(at_hand(), None);
-    told("1").await;
-    assert_eq!(at_hand().as_deref(), Some("1"));
-    assert_eq!(at_hand().as_deref(), Some("1"));
-    // Another process has something written, be it about something else.
+    assert_answer("1").await;
+    assert_eq!(get_in_memory(), None);
+    assert_answer("1").await;
+    assert_eq!(get_in_memory().as_deref(), Some("1"));
+    assert_eq!(get_in_memory().as_deref(), Some("1"));
+    // Another process has written to the store, if only the answer of another tool.
     assert_eq!(other.ask("s__read_b").await, "2");
-    assert_eq!(at_hand(), None);
-    told("1").await;
-    assert_eq!(at_hand().as_deref(), Some("1"));
-    // It may be something that makes a difference.
+    assert_eq!(get_in_memory(), None);
+    assert_answer("1").await;
+    assert_eq!(get_in_memory().as_deref(), Some("1"));
+    // Another process has called a tool that may change something.
     assert_eq!(other.ask("s__write").await, "3");
-    assert_eq!(at_hand(), None);
+    assert_eq!(get_in_memory(), None);
     machine.later();
-    told("4").await;
-    told("4").await;
-    assert_eq!(at_hand().as_deref(), Some("4"));
+    assert_answer("4").await;
+    assert_answer("4").await;
+    assert_eq!(get_in_memory().as_deref(), Some("4"));
     machine.clock.set(1_000_302);
-    assert_eq!(at_hand(), None);
+    assert_eq!(get_in_memory(), None);
 }
 
 #[tokio::test]

@@ -1,0 +1,181 @@
+"""Runs a program with a journal: reports the place of each call, and makes the program repeatable."""
+
+import asyncio
+import inspect
+import itertools
+import sys
+import zlib
+from asyncio import events, tasks
+from time import monotonic_ns
+
+import _onecall as wire
+import _onecall_clocks
+import _onecall_loop
+import _onecall_observations as observations
+import _onecall_randomness
+import _onecall_tools
+import _onecall_workspace_writes
+
+_SEED_BYTES = 32
+
+# The task of the program itself.
+_PROGRAM_TASK = "0"
+
+# A longer path of a task is replaced by a short one.
+_LONGEST_PATH = 500
+
+# The lines and columns of calls, by code object and offset, with the code object.
+_places = {}
+
+# Numbers all tasks, and those that no other task has started.
+_task_numbers = itertools.count(1)
+_first_tasks = itertools.count(1)
+
+_as_completed = tasks.as_completed
+_current_task = tasks.current_task
+
+
+def begin(journal, source, is_session):
+    """Called before each program that has a journal or belongs to a session. The program of a session
+    cannot be repeated, so only the places of its calls are reported."""
+    _onecall_tools.journal = sys.modules[__name__] if journal else None
+    if is_session:
+        return
+    observations.begin(journal[_SEED_BYTES:])
+    _onecall_loop._wait = observations.wait
+    _onecall_loop._cancel = cancel
+    _onecall_loop.install(JournalLoop)
+    _onecall_tools.resolve = observations.resolve
+    tasks.as_completed = asyncio.as_completed = as_completed
+    _onecall_randomness.begin(journal[:_SEED_BYTES])
+    _onecall_clocks.begin(source)
+    _onecall_workspace_writes.begin()
+
+
+def end(is_session):
+    """Called after a program that has a journal."""
+    if not is_session:
+        observations.end()
+
+
+def before_call(created):
+    """Called before each call is sent. `created` has the place of a call that was created before."""
+    if created:
+        # A coroutine runs in a task.
+        line, column = created[2]
+        task = _current_task()
+    else:
+        line, column = place_of(_onecall_tools.frame_of_program(sys._getframe(2)))
+        task = _current_task() if events._get_running_loop() is not None else None
+    path = getattr(task, "_onecall_path", _PROGRAM_TASK)
+    wire.site(line, column, path, observations.take_recorded())
+
+
+# Called before each question is sent.
+before_question = observations.send
+
+
+def cancel(call_id):
+    """Cancels a call."""
+    observations.send()
+    wire.cancel(call_id)
+
+
+def place_of(frame):
+    """The line and column that a frame of the program executes; zero if they are unknown."""
+    if frame is None:
+        return 0, 0
+    code, offset = frame.f_code, frame.f_lasti
+    found = _places.get((id(code), offset))
+    if found is None:
+        line, _, column, _ = next(
+            itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4
+        )
+        place = line or frame.f_lineno or 0, 0 if column is None else column + 1
+        # The code object is kept, so that no other one gets its id.
+        found = _places[id(code), offset] = place, code
+    return found[0]
+
+
+class Task(asyncio.Task):
+    """A task that knows its place among others. Sets of tasks, which asyncio iterates over, have the
+    same order in each run."""
+
+    def __init__(self, coroutine, *, parent, **options):
+        self._onecall_number = next(_task_numbers)
+        self._onecall_children = itertools.count(1)
+        if _is_program(coroutine):
+            self._onecall_path = _PROGRAM_TASK
+        else:
+            self._onecall_path = _path_below(parent)
+        if options.get("name") is None:
+            options["name"] = f"Task-{self._onecall_number}"
+        super().__init__(coroutine, **options)
+
+    def __hash__(self):
+        return self._onecall_number
+
+
+# Programs see the class in representations of tasks.
+Task.__qualname__ = "Task"
+Task.__module__ = asyncio.Task.__module__
+
+
+def _is_program(coroutine):
+    code = getattr(coroutine, "cr_code", None)
+    return code is not None and code.co_filename == "<onecall>/program.py"
+
+
+def _path_below(parent):
+    """The path of the next task that a task starts."""
+    path = getattr(parent, "_onecall_path", _PROGRAM_TASK)
+    number = next(getattr(parent, "_onecall_children", _first_tasks))
+    path = f"{path}.{number}"
+    return path if len(path) <= _LONGEST_PATH else f"0.x{zlib.crc32(path.encode()):08x}"
+
+
+class JournalLoop(_onecall_loop.BaseLoop):
+    """The event loop of a journalled program."""
+
+    def __init__(self):
+        super().__init__()
+        observations.is_program_thread()
+        # Whether the loop is about to compare its timers with the clock.
+        self._checks_timers = False
+
+    def _process_events(self, _events):
+        self._checks_timers = True
+
+    def time(self):
+        if self._checks_timers:
+            self._checks_timers = False
+            if not self._scheduled:
+                return 0.0
+        clock = observations.read_clock(observations.LOOP_CLOCK, self._read_clock, "loop.time")
+        return clock / 1_000_000_000
+
+    def _read_clock(self):
+        return monotonic_ns() - round(self.held_seconds * 1_000_000_000)
+
+    def _write_to_self(self):
+        observations.is_program_thread()
+        super()._write_to_self()
+
+    def create_task(self, coro, **options):
+        if self._task_factory is not None:
+            return super().create_task(coro, **options)
+        self._check_closed()
+        if options.get("context", self) is None:
+            del options["context"]
+        return Task(coro, loop=self, parent=tasks.current_task(self), **options)
+
+
+def as_completed(fs, **options):
+    """Like `asyncio.as_completed`, but starts the coroutines in the given order."""
+    if events._get_running_loop() is not None and not inspect.isawaitable(fs):
+        try:
+            fs = [tasks.ensure_future(it) for it in dict.fromkeys(fs)]
+        except TypeError:
+            # The original function reports what is wrong.
+            pass
+    return _as_completed(fs, **options)

@@ -1,0 +1,199 @@
+//! Begins durable runs and executes them, each in a task of its own.
+
+use std::io;
+use std::sync::Arc;
+
+use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease, StoreError};
+use onecall_core::{InPlaceReason, Program, RunId, Timestamp};
+use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions};
+use serde_json::value::to_raw_value;
+use thiserror::Error;
+
+use super::lease::{LEASE_LENGTH, random_bytes};
+use super::live::{LiveObserver, LiveRun, StopReason};
+use super::{DurableRuns, RunAnswer, RunRequest, lock};
+use crate::Gateway;
+
+/// The fencing number of a run's first lease.
+const FIRST_FENCE: u64 = 1;
+
+/// Why a durable run was not begun.
+#[derive(Debug, Error)]
+pub enum BeginError {
+    /// The store cannot keep the run.
+    #[error("a run that may need an approval has to be stored first: {0}")]
+    Store(#[from] StoreError),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers: {0}")]
+    NoRandomness(#[from] io::Error),
+}
+
+impl DurableRuns {
+    /// Stores a new run and opens its journal.
+    pub(super) async fn begin(
+        &self,
+        request: &RunRequest,
+        observer: &dyn Observer,
+    ) -> Result<Arc<LiveRun>, BeginError> {
+        let started = Timestamp::now();
+        let lease = Lease {
+            owner: self.owner.clone(),
+            fence: FIRST_FENCE,
+            until: started.after(LEASE_LENGTH),
+        };
+        let run = DurableRun {
+            id: RunId::generate(started.0),
+            kind: request.kind().name().to_owned(),
+            client: observer.client(),
+            started,
+            request: request.to_json(),
+            configuration: self.configuration(),
+            seed: random_bytes()?,
+            state: DurableState::Running,
+            in_place: match request {
+                RunRequest::Program { program: Program { session: Some(_), .. }, .. } => {
+                    Some(InPlaceReason::Session)
+                }
+                _ => None,
+            },
+            lease: Some(lease),
+            resumed: 0,
+        };
+        let journal = Journal::begin(&run, FIRST_FENCE, Arc::clone(&self.writer));
+        let id = run.id.clone();
+        self.with_store(move |store| store.add_durable_run(&run)).await?;
+        Ok(self.add_live(LiveRun::new(id, FIRST_FENCE, journal, false)))
+    }
+
+    pub(super) fn add_live(&self, run: LiveRun) -> Arc<LiveRun> {
+        let run = Arc::new(run);
+        lock(&self.live).insert(run.id.clone(), Arc::clone(&run));
+        run
+    }
+
+    /// Stores the answer of a run that has ended.
+    pub(super) async fn end(self: &Arc<Self>, live: &LiveRun, answer: RunAnswer) {
+        let (run, fence) = (live.id.clone(), live.fence);
+        let final_answer = FinalAnswer { result: answer.to_json(), at: Timestamp::now() };
+        let ended =
+            self.with_store(move |store| store.end_durable_run(&run, fence, &final_answer)).await;
+        match ended {
+            // The run was cancelled or taken over meanwhile: what the store says counts.
+            Ok(false) => live.stop(StopReason::LeaseLost),
+            Ok(true) => live.set_answer(Arc::new(answer)),
+            Err(error) => {
+                tracing::warn!("the end of run {} could not be stored: {error}", live.id);
+                live.set_answer(Arc::new(answer));
+            }
+        }
+        self.prune_if_due();
+    }
+
+    /// Leaves a run to other processes, or to this one later.
+    async fn leave(&self, live: &LiveRun) {
+        let (run, fence) = (live.id.clone(), live.fence);
+        if let Err(error) = self.with_store(move |store| store.give_up_lease(&run, fence)).await {
+            tracing::warn!("the lease of run {} could not be given up: {error}", live.id);
+        }
+    }
+
+    pub(super) fn forget(&self, live: &LiveRun) {
+        live.set_gone();
+        let mut runs = lock(&self.live);
+        if runs.get(&live.id).is_some_and(|known| known.fence == live.fence) {
+            runs.remove(&live.id);
+        }
+        drop(runs);
+        self.notify_change();
+        self.look_soon.notify_one();
+    }
+}
+
+impl Gateway {
+    /// Begins a run that may wait for a person. It is executed by a task of its own, which this
+    /// future does not wait for.
+    ///
+    /// # Errors
+    /// If the run cannot be stored. Nothing has been executed then.
+    pub async fn begin_durable(
+        self: &Arc<Self>,
+        request: RunRequest,
+        observer: Arc<dyn Observer>,
+    ) -> Result<RunId, BeginError> {
+        let runs = self.durable_runs().ok_or_else(not_configured)?;
+        let live = runs.begin(&request, observer.as_ref()).await?;
+        let id = live.id.clone();
+        self.spawn_run(live, request, observer);
+        Ok(id)
+    }
+
+    /// Executes a run in a task of its own.
+    pub(super) fn spawn_run(
+        self: &Arc<Self>,
+        live: Arc<LiveRun>,
+        request: RunRequest,
+        observer: Arc<dyn Observer>,
+    ) {
+        let gateway = Arc::clone(self);
+        tokio::spawn(async move {
+            gateway.execute_live(&live, &request, observer.as_ref()).await;
+        });
+    }
+
+    /// Executes a run and stores its answer, unless the run is stopped before it has ended.
+    async fn execute_live(&self, live: &Arc<LiveRun>, request: &RunRequest, client: &dyn Observer) {
+        let Some(runs) = self.durable_runs() else { return };
+        let observer = LiveObserver { run: Arc::clone(live), client };
+        let answer = tokio::select! {
+            biased;
+            answer = self.execute_request(request, &live.journal, &observer) => Some(answer),
+            () = must_be_dropped(live, request) => None,
+        };
+        match (answer, live.stop_reason()) {
+            (_, Some(StopReason::LeaseLost)) => {}
+            (Some(answer), _) => runs.end(live, answer).await,
+            (None, Some(StopReason::Cancelled)) => runs.end(live, RunAnswer::cancelled()).await,
+            (None, _) => runs.leave(live).await,
+        }
+        runs.forget(live);
+    }
+
+    async fn execute_request(
+        &self,
+        request: &RunRequest,
+        journal: &Arc<Journal>,
+        observer: &dyn Observer,
+    ) -> RunAnswer {
+        let options = RunOptions::journalled(Arc::clone(journal));
+        match request {
+            RunRequest::Program { program, file } => {
+                let outcome = self.run_with(program, &options, observer).await;
+                RunAnswer::of_program(&outcome, program, file.as_deref())
+            }
+            RunRequest::Plan(plan) => {
+                let plan = PlanRequest::read(plan);
+                RunAnswer::of_plan(&self.run_plan_with(plan, &options, observer).await)
+            }
+            RunRequest::ExposedTool { name, arguments } => {
+                // A JSON object can always be written.
+                let arguments = to_raw_value(arguments).unwrap_or_default();
+                let call = self.call_exposed_with(name, arguments, &options, observer);
+                RunAnswer::of_exposed(&call.await)
+            }
+        }
+    }
+}
+
+/// Completes when the future of the run has to be dropped. A program or plan that is cancelled ends
+/// by itself.
+async fn must_be_dropped(live: &LiveRun, request: &RunRequest) {
+    let is_call = matches!(request, RunRequest::ExposedTool { .. });
+    if live.stopped().await == StopReason::Cancelled && !is_call {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn not_configured() -> BeginError {
+    let reason = "neither approvals nor durable runs are configured".to_owned();
+    BeginError::Store(StoreError::Disabled { reason })
+}

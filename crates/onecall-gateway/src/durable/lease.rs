@@ -1,0 +1,66 @@
+//! The leases of the runs that this process executes. A process that stops renewing its leases
+//! loses its runs; one whose lease was lost stops the run without any further effect.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Weak;
+use std::time::Duration;
+
+use onecall_core::{RunId, Timestamp};
+
+use super::DurableRuns;
+use super::live::StopReason;
+
+/// How long a lease lasts without being renewed.
+pub(super) const LEASE_LENGTH: Duration = Duration::from_secs(15);
+
+/// How often leases are renewed.
+const RENEWAL: Duration = Duration::from_secs(5);
+
+/// A name for this process that no other process has, now or later.
+pub(super) fn new_owner() -> String {
+    // Without random numbers no run is started, so the name is never used.
+    let random = random_bytes().unwrap_or_default();
+    let digits: String = random.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{digits}", std::process::id())
+}
+
+/// Random bytes of the operating system.
+pub(super) fn random_bytes() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl DurableRuns {
+    /// Renews the leases of all runs in this process, until the gateway ends.
+    pub(super) async fn renew_leases(runs: Weak<Self>) {
+        loop {
+            tokio::time::sleep(RENEWAL).await;
+            let Some(runs) = runs.upgrade() else { return };
+            let live = runs.all_live();
+            let leases: Vec<(RunId, u64)> =
+                live.iter().map(|run| (run.id.clone(), run.fence)).collect();
+            if leases.is_empty() {
+                continue;
+            }
+            let renewed = runs
+                .with_store(move |store| {
+                    store.renew_leases(&leases, Timestamp::now(), LEASE_LENGTH)
+                })
+                .await;
+            match renewed {
+                Ok(lost) => {
+                    live.iter().filter(|run| lost.contains(&run.id)).for_each(|run| {
+                        tracing::info!(
+                            "run {}: another process has taken it over or ended it",
+                            run.id
+                        );
+                        run.stop(StopReason::LeaseLost);
+                    });
+                }
+                Err(error) => tracing::warn!("leases of runs cannot be renewed: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Decides which runs are durable: those that may have to ask a person, or all of them. Any other run
+//! is a part of its request and pays nothing.
+
+use onecall_core::{AskPolicy, CallableName, ToolAnnotations};
+use onecall_runtime::{Directory, NameLookup, PlanRequest};
+
+use super::RunRequest;
+use crate::Gateway;
+use crate::rules::ProgramRules;
+
+impl Gateway {
+    /// Whether a run has to be durable. Waits for the servers of the tools that it names.
+    pub async fn has_to_be_durable(&self, request: &RunRequest) -> bool {
+        let Some(runs) = self.durable_runs() else { return false };
+        if runs.all_runs {
+            return true;
+        }
+        let policy = runs.settings.policy();
+        if policy.is_empty() {
+            return false;
+        }
+        let rules = self.rules();
+        match request {
+            RunRequest::Program { program, .. } => {
+                self.bridge.start_named_in(&program.code);
+                rules.runtime.may_ask(program).await
+            }
+            RunRequest::Plan(plan) => {
+                let plan = PlanRequest::read(plan);
+                for name in plan.tool_names() {
+                    if may_ask(&rules, &policy, name).await {
+                        return true;
+                    }
+                }
+                false
+            }
+            RunRequest::ExposedTool { name, .. } => may_ask(&rules, &policy, name).await,
+        }
+    }
+}
+
+/// Whether calls of the tool with this name may have to ask. For a tool that is not known yet, the
+/// defaults of the protocol apply.
+async fn may_ask(rules: &ProgramRules, policy: &AskPolicy, name: &str) -> bool {
+    match rules.directory.find(name).await {
+        NameLookup::Tool(spec) => rules.runtime.call_may_ask(&spec),
+        _ => policy.rule(&CallableName::new(name), &ToolAnnotations::default()).is_some(),
+    }
+}

@@ -1,0 +1,228 @@
+//! Continues durable runs from their journals, cancels them, and answers questions about them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use onecall_core::storage::{AnswerReceipt, DurableState, FinalAnswer, StoreError};
+use onecall_core::{AnsweredVerdict, InPlaceReason, ItemId, RunId, Timestamp};
+use onecall_runtime::{Journal, Observer};
+use thiserror::Error;
+
+use super::lease::LEASE_LENGTH;
+use super::live::{LiveRun, StopReason};
+use super::{
+    DurableRuns, QuestionId, RunAnswer, RunRequest, RunWatch, StateOwner, StateRefusal, seal,
+};
+use crate::Gateway;
+
+/// Why a run is not continued.
+#[derive(Debug, Error)]
+pub enum ResumeError {
+    /// No run has this identifier.
+    #[error("there is no run '{run}' that could be continued")]
+    Unknown {
+        /// The identifier.
+        run: String,
+    },
+    /// The run has ended.
+    #[error("the run has ended")]
+    Ended,
+    /// The run cannot be repeated, and the process that held its worker has ended.
+    #[error(
+        "the run cannot be continued: the onecall that executed it has ended, and {}",
+        .0.explanation()
+    )]
+    InPlace(InPlaceReason),
+    /// A process executes the run.
+    #[error("another onecall executes the run")]
+    OwnedByOther,
+    /// What the store says about the run cannot be understood.
+    #[error("the stored run cannot be read; it may come from another version of onecall")]
+    Unreadable,
+    /// Neither approvals nor durable runs are configured.
+    #[error("this configuration has neither approvals nor durable runs")]
+    NotConfigured,
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The observer of a run that is continued without a client.
+struct ClientName(String);
+
+impl Observer for ClientName {
+    fn client(&self) -> String {
+        self.0.clone()
+    }
+}
+
+impl Gateway {
+    /// Continues a run that no process executes, in a task of its own. `observer` follows it.
+    ///
+    /// # Errors
+    /// If the run cannot be continued here.
+    pub async fn resume(
+        self: &Arc<Self>,
+        run: &RunId,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<(), ResumeError> {
+        let runs = self.durable_runs().ok_or(ResumeError::NotConfigured)?;
+        let (live, request, client) = runs.take_over(run).await?;
+        let observer = observer.unwrap_or_else(|| Arc::new(ClientName(client)));
+        self.spawn_run(live, request, observer);
+        runs.notify_change();
+        Ok(())
+    }
+
+    /// From now on, runs that wait for a person are continued here when they have been answered, and
+    /// their process has ended or let them go.
+    pub fn take_up_waiting_runs(&self) {
+        self.durable_runs().inspect(|runs| runs.begin_to_take_up());
+    }
+
+    /// Stops every durable run of this process. Another process can continue them.
+    pub fn stop_durable_runs(&self) {
+        self.durable_runs().inspect(|runs| runs.stop_all());
+    }
+
+    /// Follows a durable run; `None` if there are none in this configuration.
+    #[must_use]
+    pub fn watch_run(&self, run: &RunId) -> Option<RunWatch> {
+        Some(RunWatch::new(Arc::clone(self.durable_runs()?), run.clone()))
+    }
+
+    /// Cancels a durable run, whichever process executes it. The result is `false` if it has ended
+    /// or is unknown.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub async fn cancel_run(&self, run: &RunId) -> Result<bool, StoreError> {
+        let Some(runs) = self.durable_runs() else { return Ok(false) };
+        if let Some(live) = runs.live(run) {
+            // The run ends by itself, with an answer that says what it has done.
+            live.stop(StopReason::Cancelled);
+            return Ok(true);
+        }
+        let answer = FinalAnswer { result: RunAnswer::cancelled().to_json(), at: Timestamp::now() };
+        let id = run.clone();
+        let cancelled = runs.with_store(move |store| store.cancel_durable_run(&id, &answer)).await;
+        runs.notify_change();
+        cancelled
+    }
+
+    /// Cancels a run of this process unless it waits for a person: its client has left.
+    pub fn client_has_left(&self, run: &RunId) {
+        let live = self.durable_runs().and_then(|runs| runs.live(run));
+        live.filter(|live| !live.is_waiting()).inspect(|live| live.stop(StopReason::Cancelled));
+    }
+
+    /// Cancels every run of this process that does not wait for a person: all clients have left.
+    pub fn all_clients_have_left(&self) {
+        let Some(runs) = self.durable_runs() else { return };
+        for live in runs.all_live().iter().filter(|live| !live.is_waiting()) {
+            live.stop(StopReason::Cancelled);
+        }
+    }
+
+    /// Answers a question. The first answer counts.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub async fn answer_question(
+        &self,
+        item: ItemId,
+        answer: AnsweredVerdict,
+    ) -> Result<AnswerReceipt, StoreError> {
+        match self.durable_runs() {
+            Some(runs) => runs.answer(item, answer).await,
+            None => Ok(AnswerReceipt::Unknown),
+        }
+    }
+
+    /// Seals a question as the request state for its client.
+    ///
+    /// # Errors
+    /// If the key cannot be read from the store.
+    pub async fn seal_question(
+        &self,
+        question: &QuestionId,
+        owner: &StateOwner,
+    ) -> Result<String, StoreError> {
+        let key = self.sealing_key().await?;
+        Ok(seal::seal(&key, question, owner))
+    }
+
+    /// Opens a request state that a client has sent back.
+    ///
+    /// # Errors
+    /// If the key cannot be read from the store. The inner error says why the state is refused.
+    pub async fn open_question(
+        &self,
+        sealed: &str,
+        owner: &StateOwner,
+    ) -> Result<Result<QuestionId, StateRefusal>, StoreError> {
+        let key = self.sealing_key().await?;
+        Ok(seal::open(&key, sealed, owner, Timestamp::now()))
+    }
+
+    async fn sealing_key(&self) -> Result<[u8; 32], StoreError> {
+        match self.durable_runs() {
+            Some(runs) => runs.with_store(|store| store.sealing_key()).await,
+            None => Err(StoreError::Disabled { reason: "no approvals are configured".to_owned() }),
+        }
+    }
+}
+
+impl DurableRuns {
+    /// Takes the lease of a run and opens its journal.
+    async fn take_over(
+        &self,
+        run: &RunId,
+    ) -> Result<(Arc<LiveRun>, RunRequest, String), ResumeError> {
+        if self.is_stopping.load(Ordering::Relaxed) {
+            return Err(ResumeError::OwnedByOther);
+        }
+        let id = run.clone();
+        let stored = self.with_store(move |store| store.durable_run(&id)).await?;
+        let unknown = || ResumeError::Unknown { run: run.to_string() };
+        let stored = stored.ok_or_else(unknown)?;
+        if matches!(stored.state, DurableState::Ended(_)) {
+            return Err(ResumeError::Ended);
+        }
+        let now = Timestamp::now();
+        if stored.lease.as_ref().is_some_and(|lease| lease.until > now) {
+            return Err(ResumeError::OwnedByOther);
+        }
+        let request = RunRequest::from_json(&stored.request).ok_or(ResumeError::Unreadable)?;
+        let (id, owner) = (run.clone(), self.owner.clone());
+        let lease = self
+            .with_store(move |store| store.take_lease(&id, &owner, now, LEASE_LENGTH))
+            .await?
+            .ok_or(ResumeError::OwnedByOther)?;
+        if let Some(reason) = stored.in_place {
+            self.end_in_place(run, lease.fence, reason).await?;
+            return Err(ResumeError::InPlace(reason));
+        }
+        let id = run.clone();
+        let journal = self.with_store(move |store| store.journal(&id)).await?;
+        let journal = Journal::resume(&stored, lease.fence, journal, Arc::clone(&self.writer));
+        let waits = stored.state == DurableState::Waiting;
+        let live = self.add_live(LiveRun::new(run.clone(), lease.fence, journal, waits));
+        Ok((live, request, stored.client))
+    }
+
+    /// Ends a run that cannot be repeated and whose worker is gone.
+    async fn end_in_place(
+        &self,
+        run: &RunId,
+        fence: u64,
+        reason: InPlaceReason,
+    ) -> Result<(), ResumeError> {
+        let result = RunAnswer::failed(&ResumeError::InPlace(reason).to_string()).to_json();
+        let answer = FinalAnswer { result, at: Timestamp::now() };
+        let id = run.clone();
+        self.with_store(move |store| store.end_durable_run(&id, fence, &answer)).await?;
+        self.notify_change();
+        Ok(())
+    }
+}

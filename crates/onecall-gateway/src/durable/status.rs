@@ -1,0 +1,132 @@
+//! The state of a durable run as clients see it, whichever process executes the run.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use onecall_core::storage::{DurableState, QuestionFilter, QuestionState, StoreError};
+use onecall_core::{ApprovalQuestion, InPlaceReason, RunId, Timestamp};
+use tokio::sync::watch;
+
+use super::live::LiveRun;
+use super::{DurableRuns, RunAnswer};
+
+/// What a durable run does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunStatus {
+    /// No run has this identifier.
+    Unknown,
+    /// A process executes the run.
+    Running,
+    /// The run waits for a person.
+    Waiting(WaitingRun),
+    /// No process executes the run, and it does not wait: it can be continued, unless the reason
+    /// says why not.
+    Interrupted(Option<InPlaceReason>),
+    /// The run has ended with this answer.
+    Ended(Arc<RunAnswer>),
+}
+
+/// A run that waits for a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingRun {
+    /// The run.
+    pub run: RunId,
+    /// The calls that wait, in the order in which the program made them.
+    pub items: Vec<ApprovalQuestion>,
+    /// Why the run can be continued only by the process that holds its worker, if that is so.
+    pub in_place: Option<InPlaceReason>,
+}
+
+/// Follows the state of one run. While it exists, changes of the store are looked for often.
+pub struct RunWatch {
+    runs: Arc<DurableRuns>,
+    run: RunId,
+    live: Option<Arc<LiveRun>>,
+    changes: watch::Receiver<u64>,
+}
+
+impl RunWatch {
+    pub(super) fn new(runs: Arc<DurableRuns>, run: RunId) -> Self {
+        runs.watching.fetch_add(1, Ordering::Relaxed);
+        runs.look_soon.notify_one();
+        let changes = runs.changes.subscribe();
+        let live = runs.live(&run);
+        Self { runs, run, live, changes }
+    }
+
+    /// The run that is followed.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The state of the run now.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn status(&mut self) -> Result<RunStatus, StoreError> {
+        self.changes.mark_unchanged();
+        if let Some(live) = &self.live {
+            if let Some(answer) = live.answer() {
+                return Ok(RunStatus::Ended(answer));
+            }
+            if live.is_gone() {
+                self.live = None;
+            }
+        }
+        if self.live.is_none() {
+            self.live = self.runs.live(&self.run);
+        }
+        if let Some(live) = &self.live {
+            return Ok(live.waiting().map_or(RunStatus::Running, RunStatus::Waiting));
+        }
+        let (run, now) = (self.run.clone(), Timestamp::now());
+        self.runs.with_store(move |store| stored_status(store, &run, now)).await
+    }
+
+    /// Completes when the state may have changed since [`Self::status`] was last called.
+    pub async fn changed(&mut self) {
+        if self.changes.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for RunWatch {
+    fn drop(&mut self) {
+        self.runs.watching.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The state of a run that this process does not execute.
+fn stored_status(
+    store: &dyn onecall_core::storage::DurableStore,
+    run: &RunId,
+    now: Timestamp,
+) -> Result<RunStatus, StoreError> {
+    let Some(stored) = store.durable_run(run)? else { return Ok(RunStatus::Unknown) };
+    let is_owned = stored.lease.as_ref().is_some_and(|lease| lease.until > now);
+    Ok(match stored.state {
+        DurableState::Ended(answer) => {
+            RunStatus::Ended(Arc::new(RunAnswer::from_json(&answer.result)))
+        }
+        DurableState::Running if is_owned => RunStatus::Running,
+        DurableState::Running => RunStatus::Interrupted(stored.in_place),
+        DurableState::Waiting => {
+            let filter = QuestionFilter { run: Some(run.clone()), open: true };
+            let questions = store.questions(&filter)?;
+            let open = questions.into_iter().filter(|it| it.state == QuestionState::Open);
+            let items: Vec<_> = open.map(|stored| stored.question).collect();
+            match items.is_empty() {
+                // The answers are there; the run is about to be continued.
+                true if is_owned => RunStatus::Running,
+                true => RunStatus::Interrupted(stored.in_place),
+                false => RunStatus::Waiting(WaitingRun {
+                    run: run.clone(),
+                    items,
+                    in_place: stored.in_place,
+                }),
+            }
+        }
+    })
+}

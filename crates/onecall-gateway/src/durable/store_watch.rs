@@ -1,0 +1,248 @@
+//! Looks for changes of the store that other processes make: answers to questions, runs that were
+//! cancelled, and runs that can be continued here. It also closes questions that have expired, and
+//! lets runs go that wait for long.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use onecall_core::storage::{
+    DurableRun, DurableState, DurableStore, QuestionFilter, QuestionState, StoreError,
+    StoredQuestion,
+};
+use onecall_core::{ItemId, QuestionKind, RunId, Timestamp};
+
+use super::live::StopReason;
+use super::{DurableRuns, lock};
+use crate::Gateway;
+
+/// How often the store is looked at while questions are open or a client waits.
+const BUSY_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How often the store is looked at otherwise.
+const IDLE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long a run is kept at least, even if other programs wait for its place.
+const MIN_KEEP: Duration = Duration::from_secs(1);
+
+/// What the store says about the runs that wait.
+struct WaitingRuns {
+    /// The open questions of all runs.
+    open: HashSet<ItemId>,
+    /// The questions that have expired.
+    expired: Vec<(ItemId, QuestionKind)>,
+    /// The runs without a process that wait, with the number of their open questions.
+    orphans: HashMap<RunId, usize>,
+    /// Those of them that have an answer which was not there before.
+    answered: Vec<DurableRun>,
+}
+
+impl DurableRuns {
+    /// Looks for changes of the store until the gateway ends.
+    pub(crate) async fn watch_store(runs: Weak<Self>, gateway: Weak<Gateway>) {
+        let (mut seen, mut last_error) = (None, None);
+        loop {
+            let Some(current) = runs.upgrade() else { return };
+            let interval = if current.is_busy() { BUSY_INTERVAL } else { IDLE_INTERVAL };
+            tokio::select! {
+                () = tokio::time::sleep(interval) => {}
+                () = current.look_soon.notified() => {}
+            }
+            if !current.is_busy() && !current.takes_up.load(Ordering::Relaxed) {
+                continue;
+            }
+            current.let_runs_go();
+            if current.takes_up.load(Ordering::Relaxed) {
+                current.prune_if_due();
+            }
+            match current.look(&mut seen, &gateway).await {
+                Ok(()) => last_error = None,
+                Err(error) => {
+                    // An error that repeats is logged once.
+                    let text = error.to_string();
+                    if !error.was_reported() && last_error.as_ref() != Some(&text) {
+                        tracing::warn!("answers to questions cannot be read: {text}");
+                    }
+                    last_error = Some(text);
+                    tokio::time::sleep(IDLE_INTERVAL).await;
+                }
+            }
+        }
+    }
+
+    /// Whether an answer is awaited.
+    fn is_busy(&self) -> bool {
+        self.watching.load(Ordering::Relaxed) > 0
+            || !lock(&self.orphans).is_empty()
+            || !lock(&self.asked).is_empty()
+    }
+
+    async fn look(
+        self: &Arc<Self>,
+        seen: &mut Option<(i64, Instant)>,
+        gateway: &Weak<Gateway>,
+    ) -> Result<(), StoreError> {
+        let number = self.with_store(|store| store.change_number()).await?;
+        // Leases and questions run out without a change of the store.
+        let is_recent = |at: &Instant| at.elapsed() < IDLE_INTERVAL;
+        if seen.as_ref().is_some_and(|(last, at)| *last == number && is_recent(at)) {
+            return Ok(());
+        }
+        *seen = Some((number, Instant::now()));
+        let now = Timestamp::now();
+        let known = lock(&self.orphans).clone();
+        let waiting = self.with_store(move |store| waiting_runs(store, &known, now)).await?;
+        for (item, kind) in waiting.expired {
+            self.expire(item, kind).await;
+        }
+        let answered: Vec<ItemId> = lock(&self.asked)
+            .keys()
+            .filter(|item| !waiting.open.contains(*item))
+            .cloned()
+            .collect();
+        answered.iter().for_each(|item| self.wake(item));
+        *lock(&self.orphans) = waiting.orphans;
+        if let (true, Some(gateway)) = (self.takes_up.load(Ordering::Relaxed), gateway.upgrade()) {
+            for run in waiting.answered {
+                self.take_up(&gateway, &run).await;
+            }
+        }
+        self.notify_change();
+        Ok(())
+    }
+
+    /// Continues a run without a process that has been answered.
+    async fn take_up(&self, gateway: &Arc<Gateway>, run: &DurableRun) {
+        if run.configuration != self.configuration() {
+            return;
+        }
+        let id = &run.id;
+        match gateway.resume(id, None).await {
+            Ok(()) => tracing::info!("run {id} has been answered and is continued"),
+            Err(super::ResumeError::OwnedByOther | super::ResumeError::Ended) => {}
+            Err(error) => tracing::warn!("run {id} cannot be continued: {error}"),
+        }
+    }
+
+    /// Lets runs go that have waited for long, or whose place other programs need.
+    fn let_runs_go(&self) {
+        let mut waiting: Vec<_> = self.all_live();
+        waiting.retain(|run| run.stop_reason().is_none());
+        let mut waiting: Vec<_> =
+            waiting.into_iter().filter_map(|run| Some((run.can_be_let_go_since()?, run))).collect();
+        waiting.sort_by_key(|(since, _)| *since);
+        let mut needed = self.engines.load().waiting;
+        for (since, run) in waiting {
+            let is_needed = needed > 0 && since.elapsed() >= MIN_KEEP;
+            if is_needed || since.elapsed() >= self.settings.keep {
+                needed = needed.saturating_sub(1);
+                tracing::debug!("run {} waits for a person: its worker is let go", run.id);
+                run.stop(StopReason::LetGo);
+            }
+        }
+    }
+
+    /// From now on, runs that wait are continued here when they have been answered.
+    pub(crate) fn begin_to_take_up(self: &Arc<Self>) {
+        self.prune_at_start();
+        self.takes_up.store(true, Ordering::Relaxed);
+        self.look_soon.notify_one();
+    }
+}
+
+/// Reads which runs wait. `known` are the runs without a process of the last time: one that still has
+/// as many open questions has no new answer.
+fn waiting_runs(
+    store: &dyn DurableStore,
+    known: &HashMap<RunId, usize>,
+    now: Timestamp,
+) -> Result<WaitingRuns, StoreError> {
+    let questions = store.questions(&QuestionFilter { run: None, open: true })?;
+    let expired = questions.iter().filter(|it| it.question.expires <= now);
+    let expired = expired.map(|it| (it.question.item.clone(), it.question.kind)).collect();
+    let mut open_count: HashMap<RunId, usize> = HashMap::new();
+    for stored in &questions {
+        *open_count.entry(stored.question.run.clone()).or_default() += 1;
+    }
+    let open = questions.into_iter().map(|it| it.question.item).collect();
+    let is_orphan = |run: &DurableRun| {
+        run.state == DurableState::Waiting
+            && run.lease.as_ref().is_none_or(|lease| lease.until <= now)
+    };
+    let (mut orphans, mut answered) = (HashMap::new(), Vec::new());
+    for run in store.durable_runs(false)?.into_iter().filter(is_orphan) {
+        let count = open_count.get(&run.id).copied().unwrap_or(0);
+        orphans.insert(run.id.clone(), count);
+        if known.get(&run.id) == Some(&count) {
+            continue;
+        }
+        let filter = QuestionFilter { run: Some(run.id.clone()), open: false };
+        if has_new_answer(&store.questions(&filter)?) {
+            answered.push(run);
+        }
+    }
+    Ok(WaitingRuns { open, expired, orphans, answered })
+}
+
+/// Whether a run that waits has an answer that it does not know yet: one that came after the
+/// questions that are still open.
+fn has_new_answer(questions: &[StoredQuestion]) -> bool {
+    let open = questions.iter().filter(|it| it.state == QuestionState::Open);
+    let last_asked = open.map(|it| it.question.asked).max();
+    questions.iter().any(|it| match &it.state {
+        QuestionState::Answered(answer) => last_asked.is_none_or(|asked| answer.at >= asked),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::{AnsweredVerdict, ApprovalQuestion, ApprovalWay, CallableName, Verdict};
+
+    use super::*;
+
+    fn question(call: u64, asked: i64, answered: Option<i64>) -> StoredQuestion {
+        let run = RunId::from_existing("r");
+        let verdict = |at| AnsweredVerdict {
+            verdict: Verdict::Deny { reason: None },
+            by: "alice".to_owned(),
+            way: ApprovalWay::Cli,
+            at: Timestamp(at),
+        };
+        let question = ApprovalQuestion {
+            item: ItemId::of(&run, call),
+            run,
+            call,
+            kind: QuestionKind::Approve,
+            name: CallableName::new("mcp__s__t"),
+            line: None,
+            arguments: "{}".to_owned(),
+            rule: String::new(),
+            asked: Timestamp(asked),
+            expires: Timestamp(1_000),
+            ways: ApprovalWay::CONFIGURABLE.to_vec(),
+        };
+        let state = answered.map_or(QuestionState::Open, |at| QuestionState::Answered(verdict(at)));
+        StoredQuestion { question, state }
+    }
+
+    #[test]
+    fn an_answer_is_new_if_it_came_after_the_open_questions() {
+        let first_answered = question(1, 10, Some(20));
+        let second = question(2, 30, None);
+        let cases = [
+            (vec![], false),
+            (vec![second.clone()], false),
+            // The program knew this answer when it asked the second question.
+            (vec![first_answered.clone(), second.clone()], false),
+            (vec![first_answered.clone()], true),
+            // Both were asked together, and one is answered.
+            (vec![question(1, 10, Some(20)), question(2, 10, None)], true),
+            (vec![first_answered, question(2, 30, Some(40))], true),
+        ];
+        for (questions, expected) in cases {
+            assert_eq!(has_new_answer(&questions), expected, "{questions:?}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The differences between what a program does and what its journal says that it did.
+
+use std::fmt;
+
+use onecall_core::text::visible;
+use onecall_core::{CallSite, CallableName, ErrorSummary, Failure, JournalCall};
+
+/// The class of the error with which a run ends that does not repeat its journal.
+const REPLAY_ERROR: &str = "ReplayError";
+
+/// How a continued run differs from its journal. The run is stopped, and nothing is executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// The line of the program at which it differs, if it is known.
+    pub line: Option<u32>,
+    /// What differs.
+    pub difference: Difference,
+}
+
+/// What differs between a run and its journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The program calls another tool than before.
+    Name {
+        /// The tool that it called before.
+        before: CallableName,
+        /// The tool that it calls now.
+        now: CallableName,
+    },
+    /// The program calls the tool from another place than before.
+    Site {
+        /// The tool.
+        name: CallableName,
+        /// The place before.
+        before: CallSite,
+        /// The place now.
+        now: CallSite,
+    },
+    /// The program calls the tool with other arguments than before.
+    Arguments {
+        /// The tool.
+        name: CallableName,
+    },
+    /// The definition of the tool has changed since the call was made.
+    Definition {
+        /// The tool.
+        name: CallableName,
+    },
+    /// The program makes a call that it did not make before.
+    NewCall {
+        /// The tool.
+        name: CallableName,
+    },
+    /// The program ended, or ran out of time, without a call that it made before.
+    MissingCall {
+        /// The tool.
+        name: CallableName,
+        /// The error with which the program ended, if it failed.
+        error: Option<String>,
+    },
+    /// The worker of the program found the difference.
+    Observed(String),
+}
+
+impl Divergence {
+    /// A call that is not the one in the journal.
+    pub(super) fn at(site: Option<&CallSite>, difference: Difference) -> Self {
+        Self { line: line_of(site), difference }
+    }
+
+    /// The journalled call was not made again.
+    pub(super) fn missing(call: &JournalCall, error: Option<String>) -> Self {
+        let difference = Difference::MissingCall { name: call.name.clone(), error };
+        Self::at(call.site.as_ref(), difference)
+    }
+
+    /// The failure of a run that is stopped for this reason.
+    pub(super) fn failure(&self) -> Failure {
+        let message = visible(&self.to_string()).into_owned();
+        let error = ErrorSummary {
+            kind: REPLAY_ERROR.to_owned(),
+            message,
+            line: self.line.map(u64::from),
+            ..ErrorSummary::default()
+        };
+        Failure::Refused { text: format!("{REPLAY_ERROR}: {}", error.message), error }
+    }
+}
+
+fn line_of(site: Option<&CallSite>) -> Option<u32> {
+    site.map(|site| site.line).filter(|line| *line > 0)
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the run cannot be continued, because the program does not repeat what it did",
+        )?;
+        f.write_str(" before")?;
+        if let Some(line) = self.line {
+            write!(f, " (line {line})")?;
+        }
+        match &self.difference {
+            Difference::Name { before, now } => {
+                write!(f, ": it calls '{now}', and it called '{before}'")
+            }
+            Difference::Site { name, before, now } => {
+                write!(
+                    f,
+                    ": it calls '{name}' at {}, and it called it at {}",
+                    Place(now),
+                    Place(before)
+                )
+            }
+            Difference::Arguments { name } => {
+                write!(f, ": it calls '{name}' with other arguments")
+            }
+            Difference::Definition { name } => {
+                write!(f, ": the definition of '{name}' has changed since the call")
+            }
+            Difference::NewCall { name } => {
+                write!(f, ": it calls '{name}', which it did not call at this point")
+            }
+            Difference::MissingCall { name, error } => {
+                write!(f, ": it did not call '{name}' again")?;
+                match error {
+                    Some(error) => write!(f, ". It ended with: {error}"),
+                    None => Ok(()),
+                }
+            }
+            Difference::Observed(difference) => write!(f, ": {difference}"),
+        }?;
+        f.write_str(
+            ". Nothing was executed after the difference; start the program again as a new run",
+        )
+    }
+}
+
+/// A place as a part of a sentence.
+struct Place<'a>(&'a CallSite);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CallSite { task, line, column } = self.0;
+        write!(f, "line {line}, column {column}")?;
+        if task.is_empty() || task == "0" { Ok(()) } else { write!(f, " in task {task}") }
+    }
+}

@@ -1,0 +1,183 @@
+//! Learned result types: for tools whose servers declare no output schema, the shape of real
+//! results. Kept in the store, or in memory if there is no store.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use onecall_catalog::{ObservedOutput, Shape, content_digest};
+use onecall_core::storage::{ShapeKey, StoredShape};
+use onecall_core::{CallableName, ServerName, ToolSpec, ToolValue};
+
+use crate::StoreWriter;
+
+/// The first results of a tool are all inspected, after that one in every `INSPECT_EVERY`.
+const ALWAYS_INSPECTED: u64 = 20;
+const INSPECT_EVERY: u64 = 64;
+
+/// Larger results are not inspected.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// How many tools are counted; results of further ones are not inspected.
+const MAX_TOOLS: usize = 100_000;
+
+/// Hex digits of a digest that distinguish servers and schemas.
+const DIGITS: usize = 32;
+
+/// The learned shapes of results, by tool.
+pub struct LearnedTypes {
+    store: Option<Arc<StoreWriter>>,
+    /// A text per server that distinguishes it from another server of the same name.
+    origins: RwLock<HashMap<ServerName, String>>,
+    /// How many results each tool has returned.
+    results: Mutex<HashMap<CallableName, u64>>,
+    shapes: Mutex<HashMap<ShapeKey, LearnedShape>>,
+    /// How many times a shape has been updated.
+    revision: AtomicU64,
+    /// Set when the store has been read.
+    is_read: OnceLock<()>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct LearnedShape {
+    shape: Shape,
+    samples: u64,
+}
+
+impl LearnedShape {
+    fn read(stored: &StoredShape) -> Option<Self> {
+        Some(Self { shape: Shape::from_json(&stored.shape)?, samples: stored.samples })
+    }
+
+    fn add(&mut self, shape: Shape) {
+        self.shape.merge(shape);
+        self.samples = self.samples.saturating_add(1);
+    }
+}
+
+impl LearnedTypes {
+    /// Creates an empty collection; shapes are read from and written to `store` if there is one.
+    #[must_use]
+    pub fn new(store: Option<Arc<StoreWriter>>) -> Self {
+        Self {
+            store,
+            origins: RwLock::default(),
+            results: Mutex::default(),
+            shapes: Mutex::default(),
+            revision: AtomicU64::new(0),
+            is_read: OnceLock::new(),
+        }
+    }
+
+    /// Sets a text for each server that distinguishes it from another server of the same name.
+    pub fn set_origins(&self, origins: HashMap<ServerName, String>) {
+        *self.origins.write().unwrap_or_else(PoisonError::into_inner) = origins;
+    }
+
+    /// Counts a result of a tool; returns whether it should be inspected.
+    pub(crate) fn should_inspect(&self, name: &CallableName) -> bool {
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        if results.len() >= MAX_TOOLS && !results.contains_key(name) {
+            return false;
+        }
+        let count = results.entry(name.clone()).or_default();
+        *count += 1;
+        *count <= ALWAYS_INSPECTED || count.is_multiple_of(INSPECT_EVERY)
+    }
+
+    /// Inspects a result later, on another thread. Must be called inside a tokio runtime.
+    pub(crate) fn learn(self: &Arc<Self>, spec: &ToolSpec, value: &ToolValue) {
+        let size = value.size();
+        if spec.output_schema.is_some() || size > MAX_BYTES {
+            return;
+        }
+        let (learned, key, value) = (Arc::clone(self), self.key(spec), value.clone());
+        match &self.store {
+            Some(store) => store.submit(size, move |store| {
+                let Some(shape) = shape_of(&value) else { return Ok(()) };
+                let mut known = None;
+                let updated = store.update_shape(&key, &mut |stored| {
+                    // Another process may have learned from other results; both are merged.
+                    let mut merged =
+                        stored.as_ref().and_then(LearnedShape::read).unwrap_or_default();
+                    merged.add(shape.clone());
+                    let (samples, json) = (merged.samples, merged.shape.to_json());
+                    known = Some(merged);
+                    Some(StoredShape { samples, shape: json })
+                });
+                match known.filter(|_| updated.is_ok()) {
+                    Some(known) => _ = learned.shapes().insert(key, known),
+                    None => learned.shapes().entry(key).or_default().add(shape),
+                }
+                learned.revision.fetch_add(1, Ordering::Release);
+                updated
+            }),
+            None => {
+                tokio::task::spawn_blocking(move || {
+                    if let Some(shape) = shape_of(&value) {
+                        learned.shapes().entry(key).or_default().add(shape);
+                        learned.revision.fetch_add(1, Ordering::Release);
+                    }
+                });
+            }
+        }
+    }
+
+    /// How many times a shape has been updated. While this number is unchanged, so is every
+    /// observed type.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// The learned result type of a tool, if its server does not declare one.
+    #[must_use]
+    pub fn observed(&self, spec: &ToolSpec) -> Option<ObservedOutput> {
+        if spec.output_schema.is_some() {
+            return None;
+        }
+        self.is_read.get_or_init(|| self.read_store());
+        let shapes = self.shapes();
+        let known = shapes.get(&self.key(spec))?;
+        Some(ObservedOutput::new(&known.shape, known.samples))
+    }
+
+    fn read_store(&self) {
+        let Some(store) = &self.store else { return };
+        match store.store().shapes() {
+            Ok(stored) => {
+                let mut shapes = self.shapes();
+                for (key, stored) in stored {
+                    if let Some(known) = LearnedShape::read(&stored) {
+                        // A shape in memory is newer than the stored one.
+                        shapes.entry(key).or_insert(known);
+                    }
+                }
+            }
+            Err(error) if error.was_reported() => {}
+            Err(error) => tracing::warn!("{error}"),
+        }
+    }
+
+    fn shapes(&self) -> MutexGuard<'_, HashMap<ShapeKey, LearnedShape>> {
+        self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key(&self, spec: &ToolSpec) -> ShapeKey {
+        let origins = self.origins.read().unwrap_or_else(PoisonError::into_inner);
+        let origin = origins.get(&spec.server).map(String::as_str).unwrap_or_default();
+        let what = format!("{origin}\n{}", spec.input_schema.text());
+        let schema = content_digest(what.as_bytes()).chars().take(DIGITS).collect();
+        let (server, tool) = (spec.server.to_string(), spec.tool.to_string());
+        ShapeKey { server, tool, schema }
+    }
+}
+
+fn shape_of(value: &ToolValue) -> Option<Shape> {
+    match value {
+        ToolValue::WithContent { value, .. } => shape_of(value),
+        ToolValue::Nothing => Some(Shape::null()),
+        ToolValue::Json(json) => Shape::of_json(json.get()),
+        ToolValue::Text(text) => Some(Shape::of_text(text)),
+    }
+}

@@ -1,0 +1,173 @@
+//! Writes to the store on a background thread, so that requests do not wait for the disk.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use onecall_core::storage::{Store, StoreError};
+
+/// How many writes may be queued.
+const QUEUE_LENGTH: usize = 1024;
+
+/// How many bytes the queued writes may hold.
+const QUEUE_BYTES: u64 = 128 * 1024 * 1024;
+
+type WriteJob = Box<dyn FnOnce(&dyn Store) -> Result<(), StoreError> + Send>;
+
+/// A thread that executes writes in the order in which they are submitted. If the queue is full, a
+/// write is dropped and counted: no program waits for a slow disk.
+pub struct StoreWriter {
+    store: Arc<dyn Store>,
+    state: Arc<QueueState>,
+    /// The queue to the thread; `None` once the writer is closed.
+    queue: Mutex<Option<SyncSender<(u64, WriteJob)>>>,
+    finished: Mutex<Receiver<()>>,
+}
+
+#[derive(Default)]
+struct QueueState {
+    waiting_bytes: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl StoreWriter {
+    /// Starts the thread. If it cannot be started, all writes are dropped.
+    #[must_use]
+    pub fn start(store: Arc<dyn Store>) -> Self {
+        let (queue, work) = mpsc::sync_channel(QUEUE_LENGTH);
+        let (finish, finished) = mpsc::sync_channel(1);
+        let state = Arc::new(QueueState::default());
+        let (thread_store, thread_state) = (Arc::clone(&store), Arc::clone(&state));
+        let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
+            write(thread_store.as_ref(), &thread_state, &work);
+            _ = finish.send(());
+        });
+        if let Err(error) = &started {
+            tracing::warn!(
+                "cannot start the writer of the store, so onecall stores nothing: {error}"
+            );
+        }
+        let queue = Mutex::new(started.is_ok().then_some(queue));
+        Self { store, state, queue, finished: Mutex::new(finished) }
+    }
+
+    /// The store that is written to. Reading from it does not wait for queued writes.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Queues a write; its errors are logged. `bytes` is how much memory the write holds until it
+    /// is done.
+    pub fn submit(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&dyn Store) -> Result<(), StoreError> + Send + 'static,
+    ) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(queue) = queue.as_ref() else {
+            self.state.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let waiting = self.state.waiting_bytes.load(Ordering::Relaxed);
+        if waiting.saturating_add(bytes) <= QUEUE_BYTES {
+            self.state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+            if queue.try_send((bytes, Box::new(work))).is_ok() {
+                return;
+            }
+            self.state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        if self.state.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::warn!(
+                "the store cannot write as fast as data arrives; some of it will be missing"
+            );
+        }
+    }
+
+    /// How many writes were dropped.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.state.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Closes the queue and waits at most `timeout` until all writes are done; returns whether
+    /// they are.
+    pub fn close(&self, timeout: Duration) -> bool {
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(finished.recv_timeout(timeout), Err(mpsc::RecvTimeoutError::Timeout))
+    }
+}
+
+fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)>) {
+    // An error that repeats is logged once, not for every write.
+    let mut last_logged = None;
+    for (bytes, work) in queue {
+        match work(store) {
+            Ok(()) => {}
+            Err(error) if error.was_reported() => {}
+            Err(error) => {
+                let text = error.to_string();
+                if last_logged.as_ref() != Some(&text) {
+                    tracing::warn!("{text}");
+                    last_logged = Some(text);
+                }
+            }
+        }
+        state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::storage::{ShapeKey, StoredShape};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    fn open(folder: &TempDir) -> Arc<dyn Store> {
+        onecall_store::open(folder.path().join("onecall.db"))
+    }
+
+    fn put(store: &dyn Store, number: usize) -> Result<(), StoreError> {
+        let tool = number.to_string();
+        let key = ShapeKey { server: "s".to_owned(), tool, schema: "k".to_owned() };
+        store.put_shape(&key, &StoredShape { samples: 1, shape: String::new() })
+    }
+
+    #[test]
+    fn a_writer_writes_what_it_took_before_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        for number in 0..100 {
+            writer.submit(100, move |store| put(store, number));
+        }
+        assert!(writer.close(TIMEOUT));
+        assert_eq!(open(&folder).shapes().unwrap().len(), 100);
+        writer.submit(0, |store| put(store, 100));
+        assert_eq!(writer.dropped(), 1);
+    }
+
+    #[test]
+    fn a_writer_drops_what_it_has_no_room_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        let (go, wait) = mpsc::channel::<()>();
+        writer.submit(0, move |_| {
+            _ = wait.recv();
+            Ok(())
+        });
+        writer.submit(usize::MAX, |_| Ok(()));
+        for _ in 0..5_000 {
+            writer.submit(1, |_| Ok(()));
+        }
+        assert!(writer.dropped() > 3_000, "{}", writer.dropped());
+        drop(go);
+        assert!(writer.close(TIMEOUT));
+    }
+}

@@ -1,0 +1,12 @@
+//! Runs with a journal, and calls that wait for a person.
+
+mod cuts;
+mod desk;
+mod divergence;
+mod may_ask;
+mod other_runs;
+mod programs;
+mod records;
+mod store;
+mod unwritten;
+mod world;

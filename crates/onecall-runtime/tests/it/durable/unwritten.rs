@@ -1,0 +1,106 @@
+//! Journals that cannot be written, and writes that calls share.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use onecall_core::Program;
+use onecall_runtime::{Journal, JournalError, JournalWriter};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, approve};
+use super::store::MemoryStore;
+use super::world::{Process, durable_run};
+
+const CODE: &str = "await mcp__s__read(id=1)
+for name in (mcp__s__pay, mcp__s__delete):
+    try:
+        await name(id=2)
+    except ToolError as error:
+        print(error)
+";
+
+#[tokio::test]
+async fn a_call_is_not_sent_if_its_intent_cannot_be_written() {
+    let process = Process::new(Desk::always(approve()));
+    process.break_store();
+    let outcome = process.run(&Program::new(CODE)).await;
+    assert_eq!(outcome.result, Ok(()));
+    let full = "the journals of all runs would take more than 1 MB (`store.journal_mb`)";
+    assert_eq!(
+        outcome.stdout.text,
+        format!(
+            "'mcp__s__pay' failed: it was not called, because it cannot be written to the journal first: {full}\n\
+             'mcp__s__delete' failed: it was not called, because nobody can be asked to approve it: \
+             the journal cannot be written: {full}\n"
+        )
+    );
+    assert_eq!(process.tools.effects(), Vec::<Value>::new());
+    assert_eq!((process.tools.reads(), process.desk.questions().len()), (1, 0));
+}
+
+#[tokio::test]
+async fn events_are_kept_until_they_can_be_written() {
+    let process = Process::new(Desk::always(approve()));
+    process.store.is_broken.store(true, Ordering::SeqCst);
+    let code = "try:
+    await mcp__s__pay(id=1)
+except ToolError as error:
+    print('the disk is gone' in str(error))
+await mcp__s__slow_read(id=2)
+await mcp__s__pay(id=3)";
+    process.tools.gate.send_replace(false);
+    let repair = async {
+        process.tools.at_gate.subscribe().wait_for(|count| *count > 0).await.unwrap();
+        process.store.is_broken.store(false, Ordering::SeqCst);
+        process.tools.gate.send_replace(true);
+    };
+    let program = Program::new(code);
+    let (outcome, ()) = tokio::join!(process.run(&program), repair);
+    assert_eq!((&outcome.result, outcome.stdout.text.as_str()), (&Ok(()), "True\n"));
+    assert_eq!(process.tools.effects(), [json!(3)]);
+    let mut words = process.journal_words().await;
+    words.retain(|word| word != "observed");
+    assert_eq!(words.len(), 8, "{words:?}");
+}
+
+#[tokio::test]
+async fn a_run_whose_lease_is_lost_stops_without_effects() {
+    let process = Process::new(Desk::always(approve()));
+    process.store.is_taken.store(true, Ordering::SeqCst);
+    let outcome = process.run(&Program::new("await mcp__s__pay(id=1)")).await;
+    let text = outcome.result.unwrap_err().to_string();
+    assert!(text.contains("another process continues the run, or the run has ended"), "{text}");
+    assert_eq!(process.tools.effects(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_closed_writer_has_written_everything() {
+    let process = Process::new(Desk::always(approve()));
+    let store = Arc::new(MemoryStore::default());
+    let writer = JournalWriter::start(store.clone());
+    let journal = Journal::begin(&durable_run(), 1, writer.clone());
+    let process = Process { journal, store, ..process };
+    let outcome = process.run(&Program::new("await mcp__s__read(id=1)")).await;
+    assert_eq!(outcome.result, Ok(()));
+    assert!(writer.close(Duration::from_secs(30)));
+    assert!(process.store.events().iter().any(|it| super::world::word(it) == "ended 1"));
+    assert_eq!(process.journal.sync().await, Ok(()));
+    let outcome = process.call("mcp__s__pay", &json!({ "id": 2 })).await;
+    let closed = JournalError::Closed.to_string();
+    assert!(outcome.unwrap_err().to_string().ends_with(&closed));
+}
+
+/// 64 intents at once take far fewer commits than one each.
+#[tokio::test]
+async fn calls_at_once_share_commits() {
+    let process = Process::new(Desk::always(approve()));
+    let code = "import asyncio
+await asyncio.gather(*(mcp__s__delete(id=i) for i in range(100, 164)))";
+    let outcome = process.run(&Program::new(code)).await;
+    assert_eq!(outcome.result, Ok(()));
+    assert_eq!(process.tools.effects().len(), 64);
+    // One call is made at a time here, so that each intent is a commit; the 64 questions share theirs.
+    let commits = process.store.commits.load(Ordering::SeqCst);
+    assert!(commits < 2 * 64, "{commits}");
+}

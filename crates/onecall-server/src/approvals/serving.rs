@@ -1,0 +1,143 @@
+//! Serves requests whose run may wait for a person.
+
+use std::sync::Arc;
+
+use onecall_core::{ApprovalWay, RunId};
+use onecall_gateway::{RunRequest, StateOwner};
+use onecall_runtime::Observer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProtocolVersion,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+
+use super::input_required::{InputError, InputState, state_owner};
+use super::waiting::{ClientForms, RunReply, RunWaiter, WaitError, wait_for_run};
+use super::waiting_text::waiting_text;
+use crate::client;
+use crate::error::ToolRequestError;
+use crate::exposed;
+use crate::handler::Handler;
+use crate::progress::{ClientChannel, ClientProgress, run_with_client};
+
+impl Handler {
+    /// Begins a run that may wait for a person, and waits for it.
+    pub(crate) async fn begin_durable(
+        &self,
+        request: RunRequest,
+        given: &CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ToolRequestError> {
+        let (progress, channel) = match &request {
+            RunRequest::ExposedTool { .. } => {
+                ClientProgress::for_exposed_tool(self.client(), self.budget(), &context)
+            }
+            _ => ClientProgress::new(self.client(), self.budget(), &context),
+        };
+        let observer: Arc<dyn Observer> = Arc::new(progress);
+        let run = self.gateway().begin_durable(request, Arc::clone(&observer)).await?;
+        let state = InputState::first(run);
+        self.wait(state, observer, channel, given, context).await
+    }
+
+    /// Waits for a run that exists already.
+    pub(crate) async fn continue_run(
+        &self,
+        run: &str,
+        given: &CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ToolRequestError> {
+        let state = InputState::first(RunId::from_existing(run));
+        let (progress, channel) = ClientProgress::new(self.client(), self.budget(), &context);
+        self.wait(state, Arc::new(progress), channel, given, context).await
+    }
+
+    /// Continues an exchange in which the client was asked for input.
+    ///
+    /// # Errors
+    /// If the state that the client sends is not valid.
+    pub(crate) async fn continue_exchange(
+        &self,
+        sealed: &str,
+        given: &CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Result<CallToolResponse, ToolRequestError>, ErrorData> {
+        let (progress, channel) = ClientProgress::new(self.client(), self.budget(), &context);
+        let owner = owner(&progress, given);
+        let responses = given.input_responses.as_ref();
+        let state = match InputState::open(self.gateway(), &owner, sealed, responses).await {
+            Ok(state) => state,
+            Err(InputError::Refused(refusal)) => {
+                return Err(ErrorData::invalid_params(refusal.to_string(), None));
+            }
+            Err(InputError::Store(error)) => return Ok(Err(WaitError::Store(error).into())),
+        };
+        Ok(self.wait(state, Arc::new(progress), channel, given, context).await)
+    }
+
+    async fn wait(
+        &self,
+        state: InputState,
+        observer: Arc<dyn Observer>,
+        channel: ClientChannel,
+        given: &CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ToolRequestError> {
+        let gateway = self.gateway();
+        let settings = gateway.approvals().unwrap_or_default();
+        let watch = gateway.watch_run(&state.run).ok_or(WaitError::NotConfigured)?;
+        let client = observer.client();
+        let waiter = RunWaiter {
+            gateway,
+            settings: &settings,
+            forms: match forms_of(&context, settings.allows(ApprovalWay::Client)) {
+                ClientForms::InputRequired if !state.can_ask() => ClientForms::None,
+                forms => forms,
+            },
+            peer: context.peer.clone(),
+            client: &client,
+            observer,
+        };
+        let request = self.durable_requests().begin(gateway, context.id.clone(), state.run.clone());
+        let reply = run_with_client(wait_for_run(&waiter, watch), channel, context).await;
+        request.answered();
+        Ok(match reply? {
+            RunReply::Ended(answer) => exposed::result_of_run(&answer).into(),
+            RunReply::Waiting(waiting) => waits(waiting_text(&waiting, &settings)),
+            RunReply::AskUser(form) => {
+                let owner =
+                    StateOwner { client, ..state_owner("", &given.name, &arguments(given)) };
+                let asked = state.ask(gateway, &owner, &form).await.map_err(WaitError::Store)?;
+                match asked {
+                    Some(asked) => asked.into(),
+                    None => waits(waiting_text(&form.waiting(&state.run), &settings)),
+                }
+            }
+        })
+    }
+}
+
+fn owner(progress: &ClientProgress, given: &CallToolRequestParams) -> StateOwner {
+    state_owner(&progress.client(), &given.name, &arguments(given))
+}
+
+fn arguments(given: &CallToolRequestParams) -> rmcp::model::JsonObject {
+    given.arguments.clone().unwrap_or_default()
+}
+
+fn waits(text: String) -> CallToolResponse {
+    CallToolResult::success(vec![ContentBlock::text(text)]).into()
+}
+
+/// How the client of a request can ask its user.
+fn forms_of(context: &RequestContext<RoleServer>, is_allowed: bool) -> ClientForms {
+    let capabilities = context.client_capabilities();
+    if !is_allowed || !client::has_forms(capabilities.as_ref()) {
+        return ClientForms::None;
+    }
+    let version = context.protocol_version();
+    match version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
+        true => ClientForms::InputRequired,
+        false => ClientForms::Requests,
+    }
+}

@@ -1,0 +1,138 @@
+//! Notifies clients when a list that they have requested is outdated. Each connection has its own
+//! state for this.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use onecall_gateway::Gateway;
+use rmcp::RoleServer;
+use rmcp::service::{Peer, SubscriptionContext};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+/// The shortest time between two notifications to a client.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The notifications of one connection; they end with it.
+pub(crate) struct ListNotifier {
+    tools: ChangeCounters,
+    /// Counts changes to the list of resources.
+    resources: watch::Receiver<u64>,
+    /// The value of that counter when the client last listed resources. A client that never does
+    /// gets no notification.
+    resources_listed: watch::Sender<Option<u64>>,
+    tasks: Mutex<Vec<AbortHandle>>,
+}
+
+/// Counters of which any change leads to the same notification.
+#[derive(Clone)]
+struct ChangeCounters(Vec<watch::Receiver<u64>>);
+
+impl ChangeCounters {
+    /// Completes at the next change; never if there can be none.
+    async fn next(&mut self) {
+        let changed = self.0.iter_mut().map(|count| {
+            Box::pin(async move {
+                if count.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            })
+        });
+        futures_util::future::select_all(changed).await;
+        self.mark_seen();
+    }
+
+    /// Ignores all changes up to now.
+    fn mark_seen(&mut self) {
+        self.0.iter_mut().for_each(watch::Receiver::mark_unchanged);
+    }
+}
+
+impl ListNotifier {
+    /// Creates the notifications for changes in this gateway.
+    pub(crate) fn new(gateway: &Gateway) -> Self {
+        let list_changes = gateway.list_changes();
+        Self {
+            // The tools of programs are not listed as onecall's own tools, but no other
+            // notification exists for them.
+            tools: ChangeCounters(vec![gateway.revision(), list_changes.exposed]),
+            resources: list_changes.tools,
+            resources_listed: watch::Sender::default(),
+            tasks: Mutex::default(),
+        }
+    }
+
+    /// Notes that the client lists resources now, and has to be notified of later changes.
+    pub(crate) fn mark_resources_listed(&self) {
+        self.resources_listed.send_replace(Some(*self.resources.borrow()));
+    }
+
+    /// Notifies a client that did the handshake, for as long as it is connected.
+    pub(crate) fn notify_client(&self, peer: Peer<RoleServer>) {
+        let (mut tools, mut resources) = (self.tools.clone(), self.resources.clone());
+        let mut seen = self.resources_listed.subscribe();
+        let other = peer.clone();
+        let tasks = [
+            tokio::spawn(async move {
+                loop {
+                    tools.next().await;
+                    if peer.notify_tool_list_changed().await.is_err() {
+                        break;
+                    }
+                    tokio::time::sleep(INTERVAL).await;
+                }
+            }),
+            tokio::spawn(async move {
+                let seen = seen.wait_for(Option::is_some).await.map(|seen| *seen);
+                let Ok(Some(mut notified)) = seen else { return };
+                while let Ok(now) = resources.wait_for(|now| *now != notified).await.map(|now| *now)
+                {
+                    notified = now;
+                    if other.notify_resource_list_changed().await.is_err() {
+                        break;
+                    }
+                    tokio::time::sleep(INTERVAL).await;
+                }
+            }),
+        ];
+        let mut earlier = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
+        std::mem::replace(&mut *earlier, tasks).iter().for_each(AbortHandle::abort);
+    }
+
+    /// Notifies a client that has subscribed, until it cancels the subscription.
+    pub(crate) async fn notify_subscriber(&self, subscription: SubscriptionContext) {
+        let mut tools = self.tools.clone();
+        let mut resources = ChangeCounters(vec![self.resources.clone()]);
+        tools.mark_seen();
+        resources.mark_seen();
+        let sink = subscription.sink();
+        let notify_tools = async {
+            loop {
+                tools.next().await;
+                // A kind of notification that the client has not subscribed to is refused by rmcp.
+                _ = sink.notify_tool_list_changed().await;
+                tokio::time::sleep(INTERVAL).await;
+            }
+        };
+        let notify_resources = async {
+            loop {
+                resources.next().await;
+                _ = sink.notify_resource_list_changed().await;
+                tokio::time::sleep(INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            () = notify_tools => {}
+            () = notify_resources => {}
+            () = subscription.cancelled() => {}
+        }
+    }
+}
+
+impl Drop for ListNotifier {
+    fn drop(&mut self) {
+        let tasks = self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        tasks.iter().for_each(AbortHandle::abort);
+    }
+}

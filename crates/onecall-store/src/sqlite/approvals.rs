@@ -1,0 +1,214 @@
+//! Approvals in SQLite: questions, their answers, and approvals that cover later calls.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use onecall_core::storage::{
+    AnswerReceipt, AnswerStore, Approvals, Grant, QuestionFilter, QuestionState, StoreError,
+    StoredQuestion,
+};
+use onecall_core::{
+    AnsweredVerdict, ApprovalQuestion, ApprovalScope, CallableName, ItemId, RunId, Timestamp,
+    Verdict,
+};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::names::malformed;
+use super::{SqliteStore, questions};
+
+impl Approvals for SqliteStore {
+    fn add_question(&self, question: &ApprovalQuestion) -> Result<StoredQuestion, StoreError> {
+        self.write_marked(|transaction| {
+            if questions::has_run_ended(transaction, &question.run)? {
+                let state = QuestionState::Withdrawn;
+                return Ok(StoredQuestion { question: question.clone(), state });
+            }
+            match questions::find(transaction, &question.item)? {
+                Some(stored) if stored.question.kind == question.kind => {
+                    questions::renew_ways(transaction, stored, question)
+                }
+                _ => questions::replace(transaction, question),
+            }
+        })
+    }
+
+    fn question(&self, item: &ItemId) -> Result<Option<StoredQuestion>, StoreError> {
+        self.read_durable(|connection| questions::find(connection, item))
+    }
+
+    fn questions(&self, filter: &QuestionFilter) -> Result<Vec<StoredQuestion>, StoreError> {
+        self.read_durable(|connection| questions::list(connection, filter))
+    }
+
+    fn answer_question(
+        &self,
+        item: &ItemId,
+        answer: &AnsweredVerdict,
+    ) -> Result<AnswerReceipt, StoreError> {
+        self.write_and_unmark(|transaction| {
+            let Some(stored) = questions::find(transaction, item)? else {
+                return Ok(AnswerReceipt::Unknown);
+            };
+            let question = match stored {
+                StoredQuestion { state: QuestionState::Answered(first), .. } => {
+                    return Ok(AnswerReceipt::AlreadyAnswered(first));
+                }
+                StoredQuestion { state: QuestionState::Withdrawn, .. } => {
+                    return Ok(AnswerReceipt::Withdrawn);
+                }
+                StoredQuestion { state: QuestionState::Open, question } => question,
+            };
+            if questions::has_run_ended(transaction, &question.run)? {
+                return Ok(AnswerReceipt::Withdrawn);
+            }
+            if !question.allows(answer.way) {
+                return Ok(AnswerReceipt::WayNotAllowed);
+            }
+            if !question.kind.accepts(&answer.verdict) {
+                return Ok(AnswerReceipt::DoesNotFit);
+            }
+            questions::set_answer(transaction, item, answer)?;
+            insert_grant(transaction, &question, answer)?;
+            Ok(AnswerReceipt::Accepted)
+        })
+    }
+
+    fn withdraw_question(&self, item: &ItemId) -> Result<(), StoreError> {
+        self.write_and_unmark(|transaction| {
+            transaction.execute(
+                "UPDATE questions SET state = 'withdrawn' WHERE item = ?1 AND state = 'open'",
+                params![item.as_str()],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn grants(
+        &self,
+        name: &CallableName,
+        run: &RunId,
+        now: Timestamp,
+    ) -> Result<Vec<Grant>, StoreError> {
+        self.read_durable(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT item, name, run_id, constraints, until_ms, given_by FROM grants
+                 WHERE name = ?1 AND (run_id IS NULL OR run_id = ?2)
+                   AND (until_ms IS NULL OR until_ms > ?3)
+                 ORDER BY item",
+            )?;
+            let grants =
+                statement.query_map(params![name.as_str(), run.as_str(), now.0], read_grant)?;
+            grants.collect()
+        })
+    }
+
+    fn all_grants(&self, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
+        self.read_durable(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT item, name, run_id, constraints, until_ms, given_by FROM grants
+                 WHERE until_ms IS NULL OR until_ms > ?1
+                 ORDER BY item",
+            )?;
+            statement.query_map(params![now.0], read_grant)?.collect()
+        })
+    }
+
+    fn revoke_grant(&self, item: &ItemId) -> Result<bool, StoreError> {
+        self.write_durably(|transaction| {
+            let delete = "DELETE FROM grants WHERE item = ?1";
+            Ok(transaction.execute(delete, params![item.as_str()])? > 0)
+        })
+    }
+
+    fn change_number(&self) -> Result<i64, StoreError> {
+        let version = self.version()?;
+        // The count of another connection means nothing, so the connection is a part of the number.
+        let connection = version.connection.cast_signed().wrapping_shl(40);
+        Ok(connection.wrapping_add(version.count))
+    }
+
+    fn sealing_key(&self) -> Result<[u8; 32], StoreError> {
+        if let Some(key) = self.read_durable(stored_key)? {
+            return Ok(key);
+        }
+        let new = random_key().map_err(|source| StoreError::database(&self.path, source))?;
+        self.write_durably(|transaction| {
+            // Another process may have made one.
+            if let Some(key) = stored_key(transaction)? {
+                return Ok(key);
+            }
+            let insert = "INSERT OR REPLACE INTO secrets (name, value) VALUES (?1, ?2)";
+            transaction.execute(insert, params![SEALING_KEY, new])?;
+            Ok(new)
+        })
+    }
+}
+
+/// The name of the key by which request states are sealed.
+const SEALING_KEY: &str = "sealing_key";
+
+/// The stored key; `None` if there is none or its length is wrong.
+fn stored_key(connection: &rusqlite::Connection) -> rusqlite::Result<Option<[u8; 32]>> {
+    let key: Option<Vec<u8>> = connection
+        .query_row("SELECT value FROM secrets WHERE name = ?1", params![SEALING_KEY], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    Ok(key.and_then(|key| key.try_into().ok()))
+}
+
+fn random_key() -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+/// Keeps an approval that covers later calls.
+fn insert_grant(
+    transaction: &Transaction<'_>,
+    question: &ApprovalQuestion,
+    answer: &AnsweredVerdict,
+) -> rusqlite::Result<()> {
+    let Verdict::Approve { scope, .. } = &answer.verdict else { return Ok(()) };
+    let (run, constraints, until) = match scope {
+        ApprovalScope::Once => return Ok(()),
+        ApprovalScope::Run => (Some(question.run.as_str()), "{}".to_owned(), None),
+        ApprovalScope::Tool { constraints, until } => {
+            (None, serde_json::Value::Object(constraints.clone()).to_string(), Some(until))
+        }
+    };
+    transaction.execute(
+        "INSERT OR REPLACE INTO grants (item, name, run_id, constraints, until_ms, given_by)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![question.item.as_str(), question.name.as_str(), run, constraints, until, answer.by],
+    )?;
+    Ok(())
+}
+
+fn read_grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
+    let name: String = row.get(1)?;
+    let run: Option<String> = row.get(2)?;
+    // Without its constraints an approval would cover more than was approved.
+    let constraints = serde_json::from_str(&row.get::<_, String>(3)?).map_err(|_| malformed(3))?;
+    Ok(Grant {
+        item: ItemId::known(row.get::<_, String>(0)?),
+        name: CallableName::new(name),
+        run: run.map(RunId::from_existing),
+        constraints,
+        until: row.get::<_, Option<i64>>(4)?.map(Timestamp),
+        by: row.get(5)?,
+    })
+}
+
+/// Removes approvals that ended before `before`, and questions of runs that are not stored which were
+/// settled or have expired before.
+pub(super) fn remove_old(transaction: &Transaction<'_>, before: Timestamp) -> rusqlite::Result<()> {
+    transaction.execute("DELETE FROM grants WHERE until_ms < ?1", params![before.0])?;
+    transaction.execute(
+        "DELETE FROM questions
+         WHERE asked_ms < ?1 AND (state <> 'open' OR expires_ms < ?1)
+           AND NOT EXISTS (SELECT 1 FROM durable_runs WHERE id = run_id)",
+        params![before.0],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Durable runs in SQLite: their rows, their leases and their end.
+
+use std::time::Duration;
+
+use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease};
+use onecall_core::{RunId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use super::names::{malformed, name_of, parse_name};
+use super::{to_i64, to_u64};
+
+/// The columns that [`read_run`] reads, in its order.
+const RUN_COLUMNS: &str = "id, kind, client, started_ms, configuration, seed, state, in_place, \
+    fence, owner, lease_until_ms, ended_ms, request, answer";
+
+/// A lease that ends later than a new one by more than this was made before the clock was set back.
+const LONGEST_CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many runs are removed in one transaction, so that other processes can write in between.
+pub(super) const BATCH: i64 = 500;
+
+pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlite::Result<()> {
+    let answer = match &run.state {
+        DurableState::Ended(answer) => Some(answer),
+        DurableState::Running | DurableState::Waiting => None,
+    };
+    let lease = run.lease.as_ref();
+    transaction.execute(
+        "INSERT INTO durable_runs (id, kind, client, started_ms, configuration, seed, state,
+           in_place, fence, owner, lease_until_ms, ended_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        params![
+            run.id.as_str(),
+            run.kind,
+            run.client,
+            run.started.0,
+            run.configuration,
+            run.seed,
+            run.state.name(),
+            run.in_place.as_ref().map(name_of),
+            to_i64(lease.map_or(0, |lease| lease.fence)),
+            lease.map(|lease| &lease.owner),
+            lease.map(|lease| lease.until.0),
+            answer.map(|answer| answer.at.0),
+        ],
+    )?;
+    let number = transaction.last_insert_rowid();
+    transaction.execute(
+        "INSERT INTO durable_texts (run, request, answer) VALUES (?1, ?2, ?3)",
+        params![number, run.request, answer.map(|answer| &answer.result)],
+    )?;
+    if answer.is_none() {
+        let journal = "INSERT INTO journals (run, next, bytes) VALUES (?1, 0, 0)";
+        transaction.execute(journal, params![number])?;
+    }
+    Ok(())
+}
+
+pub(super) fn find(connection: &Connection, id: &RunId) -> rusqlite::Result<Option<DurableRun>> {
+    let statement = format!(
+        "SELECT {RUN_COLUMNS} FROM durable_runs JOIN durable_texts ON run = number WHERE id = ?1"
+    );
+    connection.query_row(&statement, params![id.as_str()], read_run).optional()
+}
+
+/// The statement that lists the runs that have not ended, or all of them.
+pub(super) fn list_statement(ended: bool) -> String {
+    let condition = if ended { "" } else { "WHERE ended_ms IS NULL" };
+    // A cross join keeps the order of the tables, so that the index gives the order of the runs.
+    format!(
+        "SELECT {RUN_COLUMNS} FROM durable_runs CROSS JOIN durable_texts ON run = number
+         {condition} ORDER BY started_ms, number"
+    )
+}
+
+pub(super) fn list(connection: &Connection, ended: bool) -> rusqlite::Result<Vec<DurableRun>> {
+    connection.prepare(&list_statement(ended))?.query_map([], read_run)?.collect()
+}
+
+fn read_run(row: &Row<'_>) -> rusqlite::Result<DurableRun> {
+    let owner: Option<String> = row.get(9)?;
+    let lease = owner.zip(row.get(10)?).map(|(owner, until)| (owner, Timestamp(until)));
+    let fence = to_u64(row.get(8)?);
+    let in_place: Option<String> = row.get(7)?;
+    let ended: Option<i64> = row.get(11)?;
+    let state = match (ended, row.get::<_, String>(6)?.as_str()) {
+        (Some(at), _) => DurableState::Ended(FinalAnswer {
+            result: row.get::<_, Option<String>>(13)?.unwrap_or_default(),
+            at: Timestamp(at),
+        }),
+        (None, "running") => DurableState::Running,
+        (None, "waiting") => DurableState::Waiting,
+        (None, _) => return Err(malformed(6)),
+    };
+    Ok(DurableRun {
+        id: RunId::from_existing(row.get::<_, String>(0)?),
+        kind: row.get(1)?,
+        client: row.get(2)?,
+        started: Timestamp(row.get(3)?),
+        configuration: row.get(4)?,
+        seed: row.get(5)?,
+        state,
+        in_place: in_place.map(|name| parse_name(&name).ok_or_else(|| malformed(7))).transpose()?,
+        lease: lease.map(|(owner, until)| Lease { owner, fence, until }),
+        // The first lease has the number 1, each further one continues the run, and the end takes a
+        // number of its own.
+        resumed: fence.saturating_sub(1 + u64::from(ended.is_some())),
+        request: row.get(12)?,
+    })
+}
+
+/// The number of a run that has not ended and whose current lease has this fencing number.
+pub(super) fn number_for_owner(
+    connection: &Connection,
+    id: &RunId,
+    fence: u64,
+) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT number FROM durable_runs
+             WHERE id = ?1 AND fence = ?2 AND owner IS NOT NULL AND ended_ms IS NULL",
+        )?
+        .query_row(params![id.as_str(), to_i64(fence)], |row| row.get(0))
+        .optional()
+}
+
+/// Sets one column of a run that has not ended, for the owner of its lease; `false` if the lease was
+/// lost.
+pub(super) fn set_for_owner(
+    transaction: &Transaction<'_>,
+    id: &RunId,
+    fence: u64,
+    column: &'static str,
+    value: &str,
+) -> rusqlite::Result<bool> {
+    let Some(number) = number_for_owner(transaction, id, fence)? else { return Ok(false) };
+    let statement = format!("UPDATE durable_runs SET {column} = ?2 WHERE number = ?1");
+    transaction.execute(&statement, params![number, value])?;
+    Ok(true)
+}
+
+pub(super) fn take_lease(
+    transaction: &Transaction<'_>,
+    id: &RunId,
+    owner: &str,
+    now: Timestamp,
+    length: Duration,
+) -> rusqlite::Result<Option<Lease>> {
+    let until = now.after(length);
+    let fence = transaction
+        .query_row(
+            "UPDATE durable_runs SET fence = fence + 1, owner = ?2, lease_until_ms = ?3
+             WHERE id = ?1 AND ended_ms IS NULL
+               AND (owner IS NULL OR lease_until_ms IS NULL
+                 OR lease_until_ms <= ?4 OR lease_until_ms > ?5)
+             RETURNING fence",
+            params![id.as_str(), owner, until.0, now.0, until.after(LONGEST_CLOCK_ERROR).0],
+            |row| row.get(0).map(to_u64),
+        )
+        .optional()?;
+    Ok(fence.map(|fence| Lease { owner: owner.to_owned(), fence, until }))
+}
+
+/// Renews a lease; `false` if it was lost.
+pub(super) fn renew_lease(
+    transaction: &Transaction<'_>,
+    id: &RunId,
+    fence: u64,
+    until: Timestamp,
+) -> rusqlite::Result<bool> {
+    let Some(number) = number_for_owner(transaction, id, fence)? else { return Ok(false) };
+    transaction
+        .prepare_cached("UPDATE durable_runs SET lease_until_ms = ?2 WHERE number = ?1")?
+        .execute(params![number, until.0])?;
+    Ok(true)
+}
+
+pub(super) fn give_up_lease(
+    transaction: &Transaction<'_>,
+    id: &RunId,
+    fence: u64,
+) -> rusqlite::Result<()> {
+    transaction.execute(
+        "UPDATE durable_runs SET owner = NULL, lease_until_ms = NULL WHERE id = ?1 AND fence = ?2",
+        params![id.as_str(), to_i64(fence)],
+    )?;
+    Ok(())
+}
+
+/// The number of a run that has not ended, whatever its lease.
+pub(super) fn number_unfinished(
+    connection: &Connection,
+    id: &RunId,
+) -> rusqlite::Result<Option<i64>> {
+    let statement = "SELECT number FROM durable_runs WHERE id = ?1 AND ended_ms IS NULL";
+    connection.query_row(statement, params![id.as_str()], |row| row.get(0)).optional()
+}
+
+/// Ends a run: keeps its answer, withdraws its questions, and deletes its journal and the approvals
+/// that were limited to it. The fencing number becomes a new one, so that the owner notices.
+pub(super) fn end(
+    transaction: &Transaction<'_>,
+    number: i64,
+    id: &RunId,
+    answer: &FinalAnswer,
+) -> rusqlite::Result<()> {
+    transaction.execute(
+        "UPDATE durable_runs SET state = 'ended', ended_ms = ?2, fence = fence + 1, owner = NULL,
+           lease_until_ms = NULL
+         WHERE number = ?1",
+        params![number, answer.at.0],
+    )?;
+    let keep_answer = "UPDATE durable_texts SET answer = ?2 WHERE run = ?1";
+    transaction.execute(keep_answer, params![number, answer.result])?;
+    for table in ["journals", "journal_events", "journal_values"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE run = ?1"), params![number])?;
+    }
+    transaction.execute(
+        "UPDATE questions SET state = 'withdrawn' WHERE run_id = ?1 AND state = 'open'",
+        params![id.as_str()],
+    )?;
+    transaction.execute("DELETE FROM grants WHERE run_id = ?1", params![id.as_str()])?;
+    Ok(())
+}
+
+/// Removes runs that ended before `before`, at most one batch, with their questions.
+pub(super) fn remove_ended(
+    transaction: &Transaction<'_>,
+    before: Timestamp,
+) -> rusqlite::Result<u64> {
+    let chosen = "SELECT number, id FROM durable_runs WHERE ended_ms < ?1 LIMIT ?2";
+    let runs: Vec<(i64, String)> = transaction
+        .prepare(chosen)?
+        .query_map(params![before.0, BATCH], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (number, id) in &runs {
+        transaction.execute("DELETE FROM durable_runs WHERE number = ?1", params![number])?;
+        transaction.execute("DELETE FROM durable_texts WHERE run = ?1", params![number])?;
+        transaction.execute("DELETE FROM questions WHERE run_id = ?1", params![id])?;
+    }
+    Ok(u64::try_from(runs.len()).unwrap_or(u64::MAX))
+}
+
+/// Whether a run has not ended, or a question is open.
+pub(super) fn depend_on_store(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM durable_runs WHERE ended_ms IS NULL)
+           OR EXISTS (SELECT 1 FROM questions WHERE state = 'open')",
+        [],
+        |row| row.get(0),
+    )
+}

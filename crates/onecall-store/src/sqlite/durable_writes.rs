@@ -1,0 +1,75 @@
+//! The transactions of journals and approvals. They are on disk when they are committed, and they
+//! keep the marker that protects a damaged store from being replaced.
+
+use onecall_core::storage::StoreError;
+use rusqlite::{Connection, Transaction};
+
+use super::durable_marker::DurableMarker;
+use super::{SqliteStore, durable_runs};
+
+impl SqliteStore {
+    /// Reads on the connection for journals and approvals.
+    pub(super) fn read_durable<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.with(&self.durable_reading_connection, |file_connection| {
+            work(&file_connection.connection)
+        })
+    }
+
+    /// Executes `work` in a transaction that is on disk when this returns.
+    pub(super) fn write_durably<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.write_with(&self.durable_writing_connection, work)
+    }
+
+    /// Executes `work`, which adds a run or a question, in a transaction. The marker is on disk before
+    /// the transaction is.
+    pub(super) fn write_marked<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let done =
+            self.write_durably(|transaction| match DurableMarker::of(&self.path).create() {
+                Ok(()) => work(transaction).map(Ok),
+                Err(error) => Ok(Err(error)),
+            })?;
+        done.map_err(|source| StoreError::unusable(&self.path, source))
+    }
+
+    /// Executes `work`, which may settle the last run or question, in a transaction. If it did, the
+    /// marker is removed.
+    pub(super) fn write_and_unmark<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let (done, is_needed) = self.write_durably(|transaction| {
+            let done = work(transaction)?;
+            Ok((done, durable_runs::depend_on_store(transaction)?))
+        })?;
+        if !is_needed && let Err(error) = self.remove_marker() {
+            tracing::debug!("cannot remove the marker of '{}': {error}", self.path.display());
+        }
+        Ok(done)
+    }
+
+    /// Removes the marker, unless a run was added in the meantime. It has a transaction of its own: if
+    /// the process ended between the removal and the commit that settles the last run, a run would be
+    /// left without a marker.
+    fn remove_marker(&self) -> Result<(), StoreError> {
+        let marker = DurableMarker::of(&self.path);
+        if !marker.exists() {
+            return Ok(());
+        }
+        let removed = self.write_durably(|transaction| {
+            Ok(match durable_runs::depend_on_store(transaction)? {
+                true => Ok(()),
+                false => marker.remove(),
+            })
+        })?;
+        removed.map_err(|source| StoreError::unusable(&self.path, source))
+    }
+}

@@ -1,0 +1,147 @@
+//! Durable runs and their journals in SQLite.
+
+use std::time::Duration;
+
+use onecall_core::storage::{
+    DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals, Lease,
+    StoreError, StoredJournal,
+};
+use onecall_core::{InPlaceReason, RunId, Timestamp};
+
+use super::journal_batches::{EncodedBatch, append_batch, read_journal, total_bytes};
+use super::names::name_of;
+use super::{SqliteStore, approvals, durable_runs};
+
+impl Journals for SqliteStore {
+    fn add_durable_run(&self, run: &DurableRun) -> Result<(), StoreError> {
+        self.write_marked(|transaction| durable_runs::insert(transaction, run))
+    }
+
+    fn append(
+        &self,
+        batches: &[JournalBatch],
+    ) -> Result<Vec<Result<(), JournalRefusal>>, StoreError> {
+        // Compressing takes time, so it is done while other processes can still write.
+        let encoded: Vec<EncodedBatch<'_>> = batches
+            .iter()
+            .map(EncodedBatch::new)
+            .collect::<serde_json::Result<_>>()
+            .map_err(|source| StoreError::database(&self.path, source))?;
+        self.write_durably(|transaction| {
+            let mut total = total_bytes(transaction)?;
+            let appended = encoded
+                .iter()
+                .map(|batch| append_batch(transaction, batch, &mut total, self.journal_mb));
+            appended.collect()
+        })
+    }
+
+    fn journal(&self, run: &RunId) -> Result<StoredJournal, StoreError> {
+        self.read_durable(|connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            match durable_runs::number_unfinished(&snapshot, run)? {
+                Some(number) => read_journal(&snapshot, number),
+                None => Ok(StoredJournal::default()),
+            }
+        })
+    }
+
+    fn durable_run(&self, run: &RunId) -> Result<Option<DurableRun>, StoreError> {
+        self.read_durable(|connection| durable_runs::find(connection, run))
+    }
+
+    fn durable_runs(&self, ended: bool) -> Result<Vec<DurableRun>, StoreError> {
+        self.read_durable(|connection| durable_runs::list(connection, ended))
+    }
+
+    fn set_waiting(&self, run: &RunId, fence: u64, waiting: bool) -> Result<bool, StoreError> {
+        let state = if waiting { DurableState::Waiting } else { DurableState::Running };
+        self.write_durably(|transaction| {
+            durable_runs::set_for_owner(transaction, run, fence, "state", state.name())
+        })
+    }
+
+    fn set_in_place(
+        &self,
+        run: &RunId,
+        fence: u64,
+        reason: InPlaceReason,
+    ) -> Result<bool, StoreError> {
+        self.write_durably(|transaction| {
+            let reason = name_of(&reason);
+            durable_runs::set_for_owner(transaction, run, fence, "in_place", &reason)
+        })
+    }
+
+    fn take_lease(
+        &self,
+        run: &RunId,
+        owner: &str,
+        now: Timestamp,
+        length: Duration,
+    ) -> Result<Option<Lease>, StoreError> {
+        self.write_durably(|transaction| {
+            durable_runs::take_lease(transaction, run, owner, now, length)
+        })
+    }
+
+    fn renew_leases(
+        &self,
+        leases: &[(RunId, u64)],
+        now: Timestamp,
+        length: Duration,
+    ) -> Result<Vec<RunId>, StoreError> {
+        let until = now.after(length);
+        self.write_durably(|transaction| {
+            let mut lost = Vec::new();
+            for (run, fence) in leases {
+                if !durable_runs::renew_lease(transaction, run, *fence, until)? {
+                    lost.push(run.clone());
+                }
+            }
+            Ok(lost)
+        })
+    }
+
+    fn give_up_lease(&self, run: &RunId, fence: u64) -> Result<(), StoreError> {
+        self.write_durably(|transaction| durable_runs::give_up_lease(transaction, run, fence))
+    }
+
+    fn end_durable_run(
+        &self,
+        run: &RunId,
+        fence: u64,
+        answer: &FinalAnswer,
+    ) -> Result<bool, StoreError> {
+        self.write_and_unmark(|transaction| {
+            let number = durable_runs::number_for_owner(transaction, run, fence)?;
+            number.map(|number| durable_runs::end(transaction, number, run, answer)).transpose()
+        })
+        .map(|ended| ended.is_some())
+    }
+
+    fn cancel_durable_run(&self, run: &RunId, answer: &FinalAnswer) -> Result<bool, StoreError> {
+        self.write_and_unmark(|transaction| {
+            let number = durable_runs::number_unfinished(transaction, run)?;
+            number.map(|number| durable_runs::end(transaction, number, run, answer)).transpose()
+        })
+        .map(|ended| ended.is_some())
+    }
+
+    fn prune_durable_runs(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut pruned = 0;
+        loop {
+            let removed =
+                self.write_durably(|transaction| durable_runs::remove_ended(transaction, before))?;
+            if removed == 0 {
+                break;
+            }
+            pruned += removed;
+        }
+        self.write_and_unmark(|transaction| approvals::remove_old(transaction, before))?;
+        if pruned > 0 {
+            self.free_pages()?;
+        }
+        Ok(pruned)
+    }
+}

@@ -1,0 +1,142 @@
+//! The rows of questions and their answers.
+
+use onecall_core::storage::{QuestionFilter, QuestionState, StoredQuestion};
+use onecall_core::{AnsweredVerdict, ApprovalQuestion, CallableName, ItemId, RunId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
+
+use super::names::{malformed, name_of, parse_name};
+
+/// The columns that [`read_question`] reads, in its order.
+const COLUMNS: &str = "item, run_id, call, kind, name, line, arguments, rule, asked_ms, expires_ms, \
+    state, verdict, answered_by, way, answered_ms, ways";
+
+/// Whether the run is stored and has ended.
+pub(super) fn has_run_ended(connection: &Connection, run: &RunId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM durable_runs WHERE id = ?1 AND ended_ms IS NOT NULL")?
+        .exists(params![run.as_str()])
+}
+
+pub(super) fn find(
+    connection: &Connection,
+    item: &ItemId,
+) -> rusqlite::Result<Option<StoredQuestion>> {
+    let statement = format!("SELECT {COLUMNS} FROM questions WHERE item = ?1");
+    connection.query_row(&statement, params![item.as_str()], read_question).optional()
+}
+
+/// The statement that lists questions. The first parameter is the run, if the filter has one.
+pub(super) fn list_statement(filter: &QuestionFilter) -> String {
+    let condition = match (&filter.run, filter.open) {
+        (Some(_), true) => "WHERE run_id = ?1 AND state = 'open'",
+        (Some(_), false) => "WHERE run_id = ?1",
+        (None, true) => "WHERE state = 'open'",
+        (None, false) => "",
+    };
+    format!("SELECT {COLUMNS} FROM questions {condition} ORDER BY asked_ms, rowid")
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    filter: &QuestionFilter,
+) -> rusqlite::Result<Vec<StoredQuestion>> {
+    let run = filter.run.as_ref().map(RunId::as_str);
+    let values: Vec<&dyn ToSql> = run.iter().map(|run| -> &dyn ToSql { run }).collect();
+    let mut statement = connection.prepare_cached(&list_statement(filter))?;
+    statement.query_map(values.as_slice(), read_question)?.collect()
+}
+
+/// Stores an open question in the place of an earlier one about the same item.
+pub(super) fn replace(
+    transaction: &Transaction<'_>,
+    question: &ApprovalQuestion,
+) -> rusqlite::Result<StoredQuestion> {
+    transaction.execute(
+        "INSERT OR REPLACE INTO questions (item, run_id, call, kind, name, line, arguments, rule,
+           asked_ms, expires_ms, ways, state)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'open')",
+        params![
+            question.item.as_str(),
+            question.run.as_str(),
+            question.call.cast_signed(),
+            name_of(&question.kind),
+            question.name.as_str(),
+            question.line,
+            question.arguments,
+            question.rule,
+            question.asked.0,
+            question.expires.0,
+            ways_text(question)?,
+        ],
+    )?;
+    Ok(StoredQuestion { question: question.clone(), state: QuestionState::Open })
+}
+
+/// Gives a stored question that is open the ways of `asked`, the same question asked again.
+pub(super) fn renew_ways(
+    transaction: &Transaction<'_>,
+    mut stored: StoredQuestion,
+    asked: &ApprovalQuestion,
+) -> rusqlite::Result<StoredQuestion> {
+    if stored.state == QuestionState::Open && stored.question.ways != asked.ways {
+        let update = "UPDATE questions SET ways = ?2 WHERE item = ?1";
+        transaction.execute(update, params![asked.item.as_str(), ways_text(asked)?])?;
+        stored.question.ways.clone_from(&asked.ways);
+    }
+    Ok(stored)
+}
+
+fn ways_text(question: &ApprovalQuestion) -> rusqlite::Result<String> {
+    serde_json::to_string(&question.ways)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+pub(super) fn set_answer(
+    transaction: &Transaction<'_>,
+    item: &ItemId,
+    answer: &AnsweredVerdict,
+) -> rusqlite::Result<()> {
+    let verdict = serde_json::to_string(&answer.verdict)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    transaction.execute(
+        "UPDATE questions SET state = 'answered', verdict = ?2, answered_by = ?3, way = ?4,
+           answered_ms = ?5
+         WHERE item = ?1",
+        params![item.as_str(), verdict, answer.by, name_of(&answer.way), answer.at.0],
+    )?;
+    Ok(())
+}
+
+fn read_question(row: &Row<'_>) -> rusqlite::Result<StoredQuestion> {
+    let state = match row.get::<_, String>(10)?.as_str() {
+        "open" => QuestionState::Open,
+        "withdrawn" => QuestionState::Withdrawn,
+        "answered" => QuestionState::Answered(read_answer(row)?),
+        _ => return Err(malformed(10)),
+    };
+    let name: String = row.get(4)?;
+    let question = ApprovalQuestion {
+        item: ItemId::known(row.get::<_, String>(0)?),
+        run: RunId::from_existing(row.get::<_, String>(1)?),
+        call: row.get::<_, i64>(2)?.cast_unsigned(),
+        kind: parse_name(&row.get::<_, String>(3)?).ok_or_else(|| malformed(3))?,
+        name: CallableName::new(name),
+        line: row.get(5)?,
+        arguments: row.get(6)?,
+        rule: row.get(7)?,
+        asked: Timestamp(row.get(8)?),
+        expires: Timestamp(row.get(9)?),
+        ways: serde_json::from_str(&row.get::<_, String>(15)?).map_err(|_| malformed(15))?,
+    };
+    Ok(StoredQuestion { question, state })
+}
+
+fn read_answer(row: &Row<'_>) -> rusqlite::Result<AnsweredVerdict> {
+    let verdict: String = row.get(11)?;
+    Ok(AnsweredVerdict {
+        verdict: serde_json::from_str(&verdict).map_err(|_| malformed(11))?,
+        by: row.get(12)?,
+        way: parse_name(&row.get::<_, String>(13)?).ok_or_else(|| malformed(13))?,
+        at: Timestamp(row.get(14)?),
+    })
+}

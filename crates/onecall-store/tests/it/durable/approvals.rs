@@ -1,0 +1,290 @@
+//! Questions, their one answer, and what an answer covers.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use onecall_core::storage::*;
+use onecall_core::{
+    AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, ItemId, QuestionKind, Timestamp,
+    Verdict,
+};
+use serde_json::json;
+
+use super::{answer, durable_run, id, opened, question, tool};
+use crate::sqlite::{StoreFolder, run};
+
+pub(super) fn given(verdict: Verdict, by: &str) -> AnsweredVerdict {
+    AnsweredVerdict { verdict, by: by.to_owned(), way: ApprovalWay::Cli, at: Timestamp(300) }
+}
+
+fn approve(scope: ApprovalScope) -> Verdict {
+    Verdict::Approve { scope, arguments: None }
+}
+
+fn deny() -> Verdict {
+    Verdict::Deny { reason: Some("no".to_owned()) }
+}
+
+#[test]
+fn the_first_answer_counts() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    let asked = question("a", 1);
+    let open = StoredQuestion { question: asked.clone(), state: QuestionState::Open };
+    assert_eq!(store.add_question(&asked).unwrap(), open);
+    // The same question, asked again by a run that was continued.
+    let again = ApprovalQuestion { asked: Timestamp(800), ..asked.clone() };
+    assert_eq!(opened(&folder).add_question(&again).unwrap(), open);
+    let first = given(deny(), "ann");
+    assert_eq!(store.answer_question(&asked.item, &first).unwrap(), AnswerReceipt::Accepted);
+    let second = given(approve(ApprovalScope::Run), "bob");
+    let receipt = opened(&folder).answer_question(&asked.item, &second).unwrap();
+    assert_eq!(receipt, AnswerReceipt::AlreadyAnswered(first.clone()));
+    let answered =
+        StoredQuestion { question: asked.clone(), state: QuestionState::Answered(first) };
+    assert_eq!(store.add_question(&again).unwrap(), answered);
+    assert_eq!(store.grants(&asked.name, &id("a"), Timestamp(300)).unwrap(), []);
+    // An answer is not withdrawn.
+    store.withdraw_question(&asked.item).unwrap();
+    assert_eq!(store.question(&asked.item).unwrap(), Some(answered));
+    let unknown = store.answer_question(&ItemId::known("a.9"), &second).unwrap();
+    assert_eq!(unknown, AnswerReceipt::Unknown);
+}
+
+#[test]
+fn one_of_many_answers_counts() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    for call in 0..10 {
+        let item = store.add_question(&question("a", call)).unwrap().question.item;
+        let receipts: Vec<(String, AnswerReceipt)> = thread::scope(|scope| {
+            let people: Vec<_> = (0..8)
+                .map(|person: u8| {
+                    let (folder, item) = (&folder, &item);
+                    scope.spawn(move || {
+                        let by = person.to_string();
+                        let verdict = given(approve(ApprovalScope::Run), &by);
+                        let receipt = opened(folder).answer_question(item, &verdict).unwrap();
+                        (by, receipt)
+                    })
+                })
+                .collect();
+            people.into_iter().map(|person| person.join().unwrap()).collect()
+        });
+        let accepted =
+            |(_, receipt): &&(String, AnswerReceipt)| *receipt == AnswerReceipt::Accepted;
+        let [(winner, _)] = receipts.iter().filter(accepted).collect::<Vec<_>>()[..] else {
+            panic!("{receipts:?}")
+        };
+        let first = AnswerReceipt::AlreadyAnswered(given(approve(ApprovalScope::Run), winner));
+        assert_eq!(receipts.iter().filter(|(_, receipt)| *receipt == first).count(), 7);
+    }
+}
+
+#[test]
+fn a_question_of_an_ended_run_is_withdrawn() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    for name in ["ended", "cancelled"] {
+        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_question(&question(name, 1)).unwrap();
+    }
+    store.end_durable_run(&id("ended"), 1, &answer(500)).unwrap();
+    store.cancel_durable_run(&id("cancelled"), &answer(500)).unwrap();
+    for name in ["ended", "cancelled"] {
+        let receipt = store.answer_question(&question(name, 1).item, &given(deny(), "ann"));
+        assert_eq!(receipt.unwrap(), AnswerReceipt::Withdrawn, "{name}");
+        // A late question is not stored at all.
+        let late = store.add_question(&question(name, 2)).unwrap();
+        assert_eq!(late.state, QuestionState::Withdrawn, "{name}");
+        assert_eq!(store.question(&question(name, 2).item).unwrap(), None, "{name}");
+    }
+    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_question(&question("a", 1)).unwrap();
+    store.withdraw_question(&question("a", 1).item).unwrap();
+    let receipt = store.answer_question(&question("a", 1).item, &given(deny(), "ann")).unwrap();
+    assert_eq!(receipt, AnswerReceipt::Withdrawn);
+}
+
+#[test]
+fn a_verdict_has_to_fit_its_question() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    let edited =
+        |arguments| Verdict::Approve { scope: ApprovalScope::Once, arguments: Some(arguments) };
+    let approvals = [approve(ApprovalScope::Once), edited(json!({ "path": "/tmp" })), deny()];
+    let outcomes =
+        [Verdict::Happened { result: json!([1]) }, Verdict::NotHappened, Verdict::GiveUp];
+    let mut call = 0;
+    for kind in [QuestionKind::Approve, QuestionKind::Unknown] {
+        let (fitting, others) = match kind {
+            QuestionKind::Approve => (&approvals, &outcomes),
+            QuestionKind::Unknown => (&outcomes, &approvals),
+        };
+        for verdict in fitting {
+            call += 1;
+            let item = ItemId::of(&id("a"), call);
+            store.add_question(&ApprovalQuestion { kind, ..question("a", call) }).unwrap();
+            let answered = |verdict: &Verdict| {
+                store.answer_question(&item, &given(verdict.clone(), "ann")).unwrap()
+            };
+            for other in others.iter().chain([&edited(json!([1]))]) {
+                assert_eq!(answered(other), AnswerReceipt::DoesNotFit, "{kind:?} {other:?}");
+            }
+            assert_eq!(answered(verdict), AnswerReceipt::Accepted, "{kind:?} {verdict:?}");
+            let stored = opened(&folder).question(&item).unwrap().unwrap().state;
+            assert_eq!(stored, QuestionState::Answered(given(verdict.clone(), "ann")));
+        }
+    }
+    // Whether a call happened is another question than whether it may be made.
+    let unknown = ApprovalQuestion { kind: QuestionKind::Unknown, ..question("a", 1) };
+    assert_eq!(store.add_question(&unknown).unwrap().state, QuestionState::Open);
+}
+
+#[test]
+fn an_approval_covers_what_it_says() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    for name in ["a", "b"] {
+        store.add_durable_run(&durable_run(name)).unwrap();
+    }
+    let constraints = serde_json::Map::from_iter([("path".to_owned(), json!("/tmp"))]);
+    let scopes = [
+        ApprovalScope::Once,
+        ApprovalScope::Run,
+        ApprovalScope::Tool { constraints: constraints.clone(), until: 700 },
+    ];
+    for (call, scope) in (0..).zip(scopes) {
+        let item = store.add_question(&question("a", call)).unwrap().question.item;
+        store.answer_question(&item, &given(approve(scope), "ann")).unwrap();
+    }
+    let grant = |call, run: Option<&str>, constraints, until: Option<i64>| Grant {
+        item: ItemId::of(&id("a"), call),
+        name: question("a", call).name,
+        run: run.map(id),
+        constraints,
+        until: until.map(Timestamp),
+        by: "ann".to_owned(),
+    };
+    let of_run = grant(1, Some("a"), serde_json::Map::new(), None);
+    let of_tool = grant(2, None, constraints, Some(700));
+    let delete = question("a", 1).name;
+    let other = opened(&folder);
+    let covers = |run: &str, now| other.grants(&delete, &id(run), Timestamp(now)).unwrap();
+    assert_eq!(covers("a", 699), [of_run.clone(), of_tool.clone()]);
+    assert_eq!(covers("a", 700), std::slice::from_ref(&of_run));
+    assert_eq!(covers("b", 699), std::slice::from_ref(&of_tool));
+    assert_eq!(other.grants(&tool("mcp__files__other"), &id("a"), Timestamp(1)).unwrap(), []);
+    let all = |now| other.all_grants(Timestamp(now)).unwrap();
+    assert_eq!(all(699), [of_run.clone(), of_tool.clone()]);
+    assert_eq!(all(700), [of_run]);
+    // One ends with its run, the other with its date.
+    store.end_durable_run(&id("a"), 1, &answer(500)).unwrap();
+    assert_eq!(covers("a", 699), std::slice::from_ref(&of_tool));
+    store.prune_durable_runs(Timestamp(600)).unwrap();
+    assert_eq!(covers("b", 699), [of_tool]);
+    store.prune_durable_runs(Timestamp(701)).unwrap();
+    assert_eq!(covers("b", 0), []);
+}
+
+#[test]
+fn an_approval_of_later_calls_is_taken_back_once() {
+    let folder = StoreFolder::new();
+    let (store, other) = (opened(&folder), opened(&folder));
+    store.add_durable_run(&durable_run("a")).unwrap();
+    let item = store.add_question(&question("a", 1)).unwrap().question.item;
+    store.answer_question(&item, &given(approve(ApprovalScope::Run), "ann")).unwrap();
+    assert!(!other.revoke_grant(&ItemId::known("a.2")).unwrap());
+    assert!(other.revoke_grant(&item).unwrap());
+    assert_eq!(store.grants(&question("a", 1).name, &id("a"), Timestamp(1)).unwrap(), []);
+    assert!(!store.revoke_grant(&item).unwrap());
+    // The call itself stays approved.
+    let state = store.question(&item).unwrap().unwrap().state;
+    assert_eq!(state, QuestionState::Answered(given(approve(ApprovalScope::Run), "ann")));
+}
+
+#[test]
+fn a_question_is_answered_only_in_its_ways() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    let asked = ApprovalQuestion { ways: vec![ApprovalWay::Client], ..question("a", 1) };
+    let open = store.add_question(&asked).unwrap();
+    let by_cli = given(approve(ApprovalScope::Run), "eve");
+    let receipt = opened(&folder).answer_question(&asked.item, &by_cli).unwrap();
+    assert_eq!(receipt, AnswerReceipt::WayNotAllowed);
+    assert_eq!(store.question(&asked.item).unwrap(), Some(open));
+    assert_eq!(store.grants(&asked.name, &id("a"), Timestamp(300)).unwrap(), []);
+    // The gateway that asks again has another configuration.
+    store.add_question(&question("a", 1)).unwrap();
+    assert_eq!(store.answer_question(&asked.item, &by_cli).unwrap(), AnswerReceipt::Accepted);
+    // A question that nobody may answer can still expire.
+    let for_nobody = ApprovalQuestion { ways: Vec::new(), ..question("a", 2) };
+    store.add_question(&for_nobody).unwrap();
+    let expired = AnsweredVerdict { way: ApprovalWay::Rule, ..given(deny(), "onecall") };
+    let receipt = store.answer_question(&for_nobody.item, &expired).unwrap();
+    assert_eq!(receipt, AnswerReceipt::Accepted);
+}
+
+#[test]
+fn questions_are_chosen_by_run_and_state() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    for (name, call, asked) in [("a", 1, 30), ("b", 1, 10), ("a", 2, 20)] {
+        let asked = Timestamp(asked);
+        store.add_question(&ApprovalQuestion { asked, ..question(name, call) }).unwrap();
+    }
+    store.answer_question(&ItemId::known("a.2"), &given(deny(), "ann")).unwrap();
+    let chosen = |run: Option<&str>, open| {
+        let filter = QuestionFilter { run: run.map(id), open };
+        let found = store.questions(&filter).unwrap().into_iter();
+        found.map(|it| it.question.item.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(None, false), ["b.1", "a.2", "a.1"]);
+    assert_eq!(chosen(None, true), ["b.1", "a.1"]);
+    assert_eq!(chosen(Some("a"), false), ["a.2", "a.1"]);
+    assert_eq!(chosen(Some("a"), true), ["a.1"]);
+    assert_eq!(chosen(Some("c"), false), [""; 0]);
+    // These belong to no stored run, so that only their age decides.
+    store.prune_durable_runs(Timestamp(25)).unwrap();
+    assert_eq!(chosen(None, false), ["b.1", "a.1"]);
+    store.prune_durable_runs(Timestamp(901)).unwrap();
+    assert_eq!(chosen(None, false), [""; 0]);
+}
+
+#[test]
+fn every_write_changes_the_number() {
+    let folder = StoreFolder::new();
+    let (store, other) = (opened(&folder), opened(&folder));
+    store.add_durable_run(&durable_run("a")).unwrap();
+    let mut seen = BTreeSet::from([store.change_number().unwrap()]);
+    let mut changed = || seen.insert(store.change_number().unwrap());
+    assert!(!changed());
+    store.add_question(&question("a", 1)).unwrap();
+    assert!(changed());
+    other.answer_question(&question("a", 1).item, &given(deny(), "ann")).unwrap();
+    assert!(changed());
+    other.put_run(&run("r", 1)).unwrap();
+    assert!(changed());
+    store.questions(&QuestionFilter::default()).unwrap();
+    assert!(!changed());
+    // Another file starts with another number.
+    std::fs::remove_file(folder.file()).unwrap();
+    assert!(changed());
+}
+
+#[test]
+fn all_share_one_sealing_key() {
+    let folder = StoreFolder::new();
+    let keys: BTreeSet<[u8; 32]> = thread::scope(|scope| {
+        let makers: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| opened(&folder).sealing_key().unwrap())).collect();
+        makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+    });
+    assert_eq!(keys.len(), 1);
+    let other = opened(&StoreFolder::new()).sealing_key().unwrap();
+    assert!(!keys.contains(&other) && other != [0; 32]);
+}

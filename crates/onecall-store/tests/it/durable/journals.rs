@@ -1,0 +1,203 @@
+//! What is written comes back, once and within limits, and ends with its run.
+
+use std::time::Duration;
+
+use onecall_core::storage::*;
+use onecall_core::{InPlaceReason, JournalCall, JournalEvent, Timestamp, ToolError, ToolValue};
+use onecall_store::open_durable;
+use rusqlite::Connection;
+use serde_json::value::RawValue;
+
+use super::{answer, append, batch, called, durable_run, ended, id, noise, opened, question, tool};
+use crate::sqlite::{StoreFolder, run};
+
+fn count(folder: &StoreFolder, table: &str) -> i64 {
+    let reader = Connection::open(folder.file()).unwrap();
+    reader.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn every_event_comes_back_as_it_was() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    let json = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+    let failed = |error| JournalEvent::Ended { call: 8, result: Err(error) };
+    let (name, message) = (tool("mcp__a__b"), noise(5_000, 1));
+    let events = vec![
+        called(0, "{}"),
+        called(1, &format!("{{\"x\":\"{}\"}}", "y".repeat(100_000))),
+        JournalEvent::Called(JournalCall {
+            id: u64::MAX,
+            name: tool("ä\u{0}"),
+            site: None,
+            arguments: String::new(),
+            definition: None,
+        }),
+        JournalEvent::Sent { call: 1 },
+        JournalEvent::Cancelled { call: u64::MAX },
+        ended(0, ""),
+        JournalEvent::Ended { call: 2, result: Ok(ToolValue::Nothing) },
+        JournalEvent::Ended { call: 3, result: Ok(ToolValue::Json(json("[1.0, 2]"))) },
+        JournalEvent::Ended {
+            call: 4,
+            result: Ok(ToolValue::WithContent {
+                value: Box::new(ToolValue::Text("t".repeat(700))),
+                content: json("[{\"type\":\"image\"}]"),
+            }),
+        },
+        // Several parts, compressed and not.
+        ended(5, &"long ".repeat(2_000_000)),
+        ended(6, &noise(9_000_000, 2)),
+        failed(ToolError::Failed { name: name.clone(), message: message.clone() }),
+        failed(ToolError::InvalidCall { name: name.clone(), message: String::new() }),
+        failed(ToolError::NeverSent { name: name.clone(), message }),
+        failed(ToolError::NotAvailable { name: name.clone() }),
+        failed(ToolError::Quarantined { name: name.clone(), why: "new".to_owned() }),
+        failed(ToolError::QuotaExceeded { name, limit: u64::MAX }),
+        JournalEvent::Observed { bytes: Vec::new() },
+        JournalEvent::Observed { bytes: vec![0xff, 0, 1] },
+        JournalEvent::Observed { bytes: vec![0xfe; 70_000] },
+    ];
+    append(&store, "a", 1, 0, events[..2].to_vec());
+    append(&store, "a", 1, 2, events[2..].to_vec());
+    let journal = opened(&folder).journal(&id("a")).unwrap();
+    assert_eq!(journal.unreadable, 0);
+    assert!(format!("{:?}", journal.events) == format!("{events:?}"));
+    assert_eq!(store.journal(&id("unknown")).unwrap().events.len(), 0);
+}
+
+#[test]
+fn a_value_is_stored_once_for_each_run() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    let value = noise(20_000, 3);
+    let other = noise(20_000, 4);
+    for name in ["a", "b"] {
+        store.add_durable_run(&durable_run(name)).unwrap();
+        append(&store, name, 1, 0, vec![ended(0, &value), ended(1, &value), ended(2, &other)]);
+        append(&store, name, 1, 3, vec![ended(3, &value), ended(4, "small"), ended(5, "small")]);
+    }
+    assert_eq!((count(&folder, "journal_values"), count(&folder, "journal_events")), (4, 12));
+    let journal = store.journal(&id("b")).unwrap();
+    assert!(format!("{:?}", journal.events[3]) == format!("{:?}", ended(3, &value)));
+}
+
+#[test]
+fn journals_are_limited_together() {
+    let folder = StoreFolder::new();
+    let store = open_durable(folder.file(), 1);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_run(&durable_run("b")).unwrap();
+    let half = noise(600_000, 5);
+    append(&store, "a", 1, 0, vec![ended(0, &half)]);
+    let full = Err(JournalRefusal::Full { limit_mb: 1 });
+    // The one that is too large is left out, and the others are written.
+    let batches = [
+        batch("b", 1, 0, vec![ended(0, &noise(600_000, 6))]),
+        batch("a", 1, 1, vec![ended(1, "fits"), ended(2, &half)]),
+        batch("b", 1, 0, vec![ended(0, "fits, too")]),
+    ];
+    assert_eq!(store.append(&batches).unwrap(), [full.clone(), Ok(()), Ok(())]);
+    assert_eq!(store.journal(&id("a")).unwrap().events.len(), 3);
+    assert_eq!(store.journal(&id("b")).unwrap().events.len(), 1);
+    // What compresses well takes little of the limit.
+    append(&store, "b", 1, 1, vec![ended(1, &"z".repeat(5_000_000))]);
+    let next = || batch("b", 1, 2, vec![ended(2, &noise(600_000, 7))]);
+    assert_eq!(store.append(&[next()]).unwrap(), [full]);
+    // A run that ends makes room.
+    assert!(store.end_durable_run(&id("a"), 1, &answer(500)).unwrap());
+    assert_eq!(store.append(&[next()]).unwrap(), [Ok(())]);
+}
+
+#[test]
+fn a_batch_that_does_not_come_next_is_refused() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    append(&store, "a", 1, 0, vec![called(0, "{}"), called(1, "{}")]);
+    for first in [0, 1, 3, u64::MAX] {
+        let refused = store.append(&[batch("a", 1, first, vec![called(2, "{}")])]).unwrap();
+        assert_eq!(refused, [Err(JournalRefusal::OutOfOrder { expected: 2 })], "{first}");
+    }
+    assert_eq!(store.journal(&id("a")).unwrap().events.len(), 2);
+}
+
+#[test]
+fn the_end_of_a_run_leaves_its_answer_alone() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    for name in ["a", "b"] {
+        store.add_durable_run(&durable_run(name)).unwrap();
+        append(&store, name, 1, 0, vec![called(0, "{}"), ended(0, &noise(10_000, 8))]);
+        store.add_question(&question(name, 1)).unwrap();
+    }
+    assert!(!store.end_durable_run(&id("a"), 2, &answer(500)).unwrap());
+    assert!(store.end_durable_run(&id("a"), 1, &answer(500)).unwrap());
+    assert!(!store.end_durable_run(&id("a"), 1, &answer(600)).unwrap());
+    assert!(!store.cancel_durable_run(&id("a"), &answer(600)).unwrap());
+    let mut expected = durable_run("a");
+    (expected.state, expected.lease) = (DurableState::Ended(answer(500)), None);
+    assert_eq!(store.durable_run(&id("a")).unwrap(), Some(expected.clone()));
+    let withdrawn = store.question(&question("a", 1).item).unwrap().unwrap().state;
+    assert_eq!(withdrawn, QuestionState::Withdrawn);
+    assert_eq!(store.journal(&id("a")).unwrap().events.len(), 0);
+    // The other one is untouched.
+    assert_eq!(store.journal(&id("b")).unwrap().events.len(), 2);
+    assert_eq!((count(&folder, "journal_values"), count(&folder, "journals")), (1, 1));
+    assert_eq!(store.durable_runs(false).unwrap(), [durable_run("b")]);
+    assert_eq!(store.durable_runs(true).unwrap(), [expected, durable_run("b")]);
+}
+
+#[test]
+fn states_are_kept() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    assert!(store.add_durable_run(&durable_run("a")).is_err());
+    let run = || opened(&folder).durable_run(&id("a")).unwrap().unwrap();
+    assert_eq!(run(), durable_run("a"));
+    assert!(store.set_waiting(&id("a"), 1, true).unwrap());
+    assert_eq!(run().state, DurableState::Waiting);
+    assert!(store.set_waiting(&id("a"), 1, false).unwrap());
+    assert_eq!(run().state, DurableState::Running);
+    assert!(store.set_in_place(&id("a"), 1, InPlaceReason::NoJournal).unwrap());
+    assert_eq!(run().in_place, Some(InPlaceReason::NoJournal));
+    assert!(!store.set_waiting(&id("a"), 2, true).unwrap());
+    assert!(!store.set_in_place(&id("a"), 0, InPlaceReason::Clock).unwrap());
+    assert_eq!(store.durable_run(&id("b")).unwrap(), None);
+}
+
+#[test]
+fn pruning_spares_runs_that_wait_or_run() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    for name in ["waits", "runs", "old", "new"] {
+        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_question(&question(name, 1)).unwrap();
+        let mut record = run(name, 0);
+        record.program = "x".repeat(10_000);
+        store.put_run(&record).unwrap();
+    }
+    store.set_waiting(&id("waits"), 1, true).unwrap();
+    store.end_durable_run(&id("old"), 1, &answer(300)).unwrap();
+    store.end_durable_run(&id("new"), 1, &answer(500)).unwrap();
+    assert_eq!(store.prune_durable_runs(Timestamp(400)).unwrap(), 1);
+    let left: Vec<_> = store.durable_runs(true).unwrap().into_iter().map(|run| run.id).collect();
+    assert_eq!(left, ["waits", "runs", "new"].map(id));
+    assert_eq!(store.questions(&QuestionFilter::default()).unwrap().len(), 3);
+    // Records of runs that have not ended stay, however old and large they are.
+    let kept = || {
+        let mut names: Vec<_> = store.runs(&RunFilter::default()).unwrap();
+        names.sort_by(|one, other| one.id.cmp(&other.id));
+        names.into_iter().map(|run| run.id.to_string()).collect::<Vec<_>>()
+    };
+    let none = Retention { max_age: Duration::from_secs(1_000), max_bytes: 0 };
+    assert_eq!(store.prune_runs(&none, Timestamp(0)).unwrap(), 2);
+    assert_eq!(kept(), ["runs", "waits"]);
+    let young = Retention { max_age: Duration::from_millis(1), max_bytes: u64::MAX };
+    assert_eq!(store.prune_runs(&young, Timestamp(1_000_000)).unwrap(), 0);
+    store.cancel_durable_run(&id("runs"), &answer(600)).unwrap();
+    assert_eq!(store.prune_runs(&young, Timestamp(1_000_000)).unwrap(), 1);
+    assert_eq!(kept(), ["waits"]);
+}

@@ -1,0 +1,159 @@
+//! Compares what a program says about its effects with what the server has seen.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::programs::TestProgram;
+
+/// The effects that the server has seen.
+#[derive(Default)]
+pub struct Effects {
+    /// How often each effect happened, by its id.
+    seen: BTreeMap<String, Seen>,
+}
+
+struct Seen {
+    tool: String,
+    number: u64,
+    times: usize,
+}
+
+impl Effects {
+    /// Reads the file of the server.
+    pub fn read(file: &Path) -> Self {
+        Self::of(&fs::read_to_string(file).unwrap_or_default())
+    }
+
+    /// The effects in the text of a file; a last line that is half written is left out.
+    fn of(text: &str) -> Self {
+        let mut effects = Self::default();
+        for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+            let [tool, id, number] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("not a line of an effect: {line}")
+            };
+            let number = number.parse().expect("the number of an effect");
+            let new = || Seen { tool: tool.to_owned(), number, times: 0 };
+            effects.seen.entry(id.to_owned()).or_insert_with(new).times += 1;
+        }
+        effects
+    }
+
+    /// The number that the effect answered, if it happened.
+    pub fn number(&self, id: &str) -> Option<u64> {
+        self.seen.get(id).map(|seen| seen.number)
+    }
+
+    /// What is wrong with the answer of a program.
+    pub fn faults(&self, program: &TestProgram, answer: &str) -> Vec<String> {
+        match program.form.is_answer_of_tool() {
+            true => self.faults_of_plan(program, answer),
+            false => self.faults_of_program(program, answer),
+        }
+    }
+
+    fn faults_of_program(&self, program: &TestProgram, answer: &str) -> Vec<String> {
+        let Some(output) = answer.strip_prefix("[Script executed successfully]\n") else {
+            return vec![format!("it failed: {answer}")];
+        };
+        let mut faults = Vec::new();
+        let mut reported = Vec::new();
+        let mut lines: Vec<&str> = output.lines().collect();
+        if lines.pop() != Some("end") {
+            faults.push("it did not come to its end".to_owned());
+        }
+        for line in lines {
+            let times = |id: &str| self.seen.get(id).map_or(0, |seen| seen.times);
+            let (id, is_right) = match line.split(' ').collect::<Vec<_>>()[..] {
+                ["done", id, number] => {
+                    let repeatable = self.seen.get(id).is_some_and(|seen| seen.tool == "note");
+                    let is_number =
+                        self.number(id).map(|it| it.to_string()).as_deref() == Some(number);
+                    (id, is_number && (times(id) == 1 || repeatable))
+                }
+                ["denied", id] => (id, times(id) == 0),
+                ["late", id] => (id, times(id) <= 1),
+                _ => {
+                    faults.push(format!("it printed '{line}'"));
+                    continue;
+                }
+            };
+            reported.push(id);
+            if !is_right {
+                faults.push(format!("'{line}', but it happened {} times", times(id)));
+            }
+        }
+        if reported.len() != program.form.effects() {
+            let expected = program.form.effects();
+            faults.push(format!("it reports {} effects instead of {expected}", reported.len()));
+        }
+        let own = self.seen.keys().filter(|id| id.starts_with(&program.prefix));
+        let unknown = own.filter(|id| !reported.contains(&id.as_str()));
+        faults.extend(unknown.map(|id| format!("it knows nothing about '{id}', which happened")));
+        if !faults.is_empty() {
+            faults.push(format!("its answer: {answer}"));
+        }
+        faults
+    }
+
+    /// A plan answers with its last effect; if that was denied, all the others have happened.
+    fn faults_of_plan(&self, program: &TestProgram, answer: &str) -> Vec<String> {
+        let own: Vec<_> =
+            self.seen.iter().filter(|(id, _)| id.starts_with(&program.prefix)).collect();
+        let mut faults: Vec<String> = own
+            .iter()
+            .filter(|(_, seen)| seen.times != 1)
+            .map(|(id, seen)| format!("'{id}' happened {} times", seen.times))
+            .collect();
+        let was_denied = answer.contains("was denied");
+        let expected = program.form.effects();
+        let is_complete = if was_denied { own.len() < expected } else { own.len() == expected };
+        if !is_complete {
+            faults.push(format!("{} effects happened instead of {expected}", own.len()));
+        }
+        let result: Value = serde_json::from_str(answer).unwrap_or_default();
+        let id = result["id"].as_str().unwrap_or_default();
+        if !was_denied
+            && (self.number(id).is_none() || self.number(id) != result["number"].as_u64())
+        {
+            faults.push("it answers something else than its last effect".to_owned());
+        }
+        if !faults.is_empty() {
+            faults.push(format!("its answer: {answer}"));
+        }
+        faults
+    }
+}
+
+#[test]
+fn an_effect_that_happened_twice_is_noticed() {
+    let program = TestProgram::new(10, &["python"]);
+    let answer = r#"{"id":"p10.x","number":7}"#;
+    let once = "sensitive p10.x 7\n";
+    assert_eq!(Effects::of(once).faults(&program, answer), Vec::<String>::new());
+    for wrong in [once.repeat(2).as_str(), "", "sensitive p10.x 8\n", "sensitive p10.y 7\n"] {
+        assert!(!Effects::of(wrong).faults(&program, answer).is_empty(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_report_that_differs_from_what_happened_is_noticed() {
+    let program = TestProgram::new(4, &["python"]);
+    let answer =
+        "[Script executed successfully]\nlate p4.a\ndone p4.b 5\ndenied p4.c\nlate p4.d\nend\n";
+    let seen = "late_effect p4.a 1\neffect p4.b 5\n";
+    assert_eq!(Effects::of(seen).faults(&program, answer), Vec::<String>::new());
+    let wrong = [
+        (seen.to_owned() + "effect p4.b 5\n", answer.to_owned()),
+        (seen.to_owned() + "sensitive p4.c 5\n", answer.to_owned()),
+        (seen.to_owned() + "effect p4.e 5\n", answer.to_owned()),
+        (seen.to_owned(), answer.replace("b 5", "b 6")),
+        (seen.to_owned(), answer.replace("late p4.d\n", "")),
+        (seen.to_owned(), answer.replace("end\n", "")),
+    ];
+    for (seen, answer) in wrong {
+        assert!(!Effects::of(&seen).faults(&program, &answer).is_empty(), "{seen}{answer}");
+    }
+}

@@ -1,0 +1,43 @@
+//! A published server that listens on a port of this machine.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use testkit::process::wait_until;
+
+use crate::support::TIMEOUT;
+
+/// A server that is stopped when this is dropped.
+pub struct ListeningServer {
+    /// Where it listens.
+    pub port: u16,
+    child: Child,
+}
+
+impl ListeningServer {
+    /// Starts what `command` makes for a port, and waits until it listens there.
+    pub fn start(command: impl FnOnce(u16) -> Command) -> Self {
+        let port = free_port();
+        let mut command = command(port);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("the server starts");
+        let server = Self { port, child };
+        let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        assert!(wait_until(TIMEOUT, listens), "nothing listens on port {port}: {command:?}");
+        server
+    }
+}
+
+impl Drop for ListeningServer {
+    fn drop(&mut self) {
+        // `timeout` passes this signal on to the server, which it could not if it were killed.
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that was free a moment ago: these servers cannot choose one and say which.
+fn free_port() -> u16 {
+    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    socket.local_addr().expect("it has an address").port()
+}

@@ -1,0 +1,67 @@
+//! Long forms of the tests of durable runs: gateways that are killed, and programs that are suspended
+//! and continued in a new process.
+
+use std::path::PathBuf;
+
+use testkit::cargo;
+
+use crate::test;
+
+const KILL_HELP: &str = "\
+Usage: cargo xtask kill [OPTIONS]
+
+  --programs N  how many programs with effects are run, 200 unless told otherwise
+  --seed N      where the gateway is killed, and what is approved
+";
+
+const RESUME_HELP: &str = "\
+Usage: cargo xtask resume-corpus [OPTIONS]
+
+  --only TEXT  only programs whose names contain this text
+  --seed N     at which call each program is suspended
+";
+
+/// Kills the gateway at random points while programs have effects on a server that counts them.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let options = [("--programs", "ONECALL_KILL_PROGRAMS"), ("--seed", "ONECALL_KILL_SEED")];
+    let Some(mut variables) = parse(arguments, &options, KILL_HELP)? else { return Ok(()) };
+    if !variables.iter().any(|(name, _)| *name == "ONECALL_KILL_PROGRAMS") {
+        variables.push(("ONECALL_KILL_PROGRAMS", "200".into()));
+    }
+    run_tests("durable::kill::", &variables)
+}
+
+/// Suspends every program of the corpus at a random call, and continues it in a new process.
+pub fn resume_corpus(arguments: &[String]) -> Result<(), String> {
+    let options = [("--only", "ONECALL_RESUME_ONLY"), ("--seed", "ONECALL_RESUME_SEED")];
+    let Some(mut variables) = parse(arguments, &options, RESUME_HELP)? else { return Ok(()) };
+    variables.push(("ONECALL_RESUME_ALL", "1".into()));
+    run_tests("durable::corpus::", &variables)
+}
+
+fn run_tests(module: &str, variables: &[(&str, PathBuf)]) -> Result<(), String> {
+    cargo::build_binaries()?;
+    test::run_modules(&[module], &["--nocapture".to_owned()], variables)
+}
+
+/// The variables by which the tests are given the options; `None` if help was asked for.
+fn parse(
+    arguments: &[String],
+    options: &[(&str, &'static str)],
+    help: &str,
+) -> Result<Option<Vec<(&'static str, PathBuf)>>, String> {
+    let mut variables = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(flag) = arguments.next() {
+        if flag == "--help" || flag == "-h" {
+            eprint!("{help}");
+            return Ok(None);
+        }
+        let Some((_, variable)) = options.iter().find(|(name, _)| name == flag) else {
+            return Err(format!("unknown option '{flag}'\n\n{help}"));
+        };
+        let value = arguments.next().ok_or_else(|| format!("{flag} needs a value\n\n{help}"))?;
+        variables.push((*variable, value.into()));
+    }
+    Ok(Some(variables))
+}
