@@ -3,7 +3,8 @@
 A program is repeatable if everything that comes from outside comes in the same order: which answers
 its event loop gets in which turn, what names mean, and what clocks show. These observations are
 sent to the gateway before the next call. A worker that continues a run gets them back: it takes its
-input from them until they are used up, and goes on by itself then.
+input from them until they are used up, and goes on by itself then. Where a program can only get one
+thing, because it waits for one call and no timer, nothing is observed: most calls are such calls.
 
 Each observation is a byte for its kind and numbers of variable length. The first one names the
 interpreter, because others may run the same program differently.
@@ -28,7 +29,7 @@ MAX_BETWEEN_CALLS = 100_000
 
 # The format, and the interpreter that makes the observations.
 _version = ".".join(map(str, sys.version_info[:3]))
-IDENTITY = f"1 {sys.implementation.name} {_version}"
+IDENTITY = f"2 {sys.implementation.name} {_version}"
 
 # The numbers of clocks: that of the event loop, those of the module `time`, and that of the first
 # clock of `time.clock_gettime`.
@@ -142,17 +143,15 @@ def is_program_thread():
 def wait(seconds):
     """Waits for answers like `wire.wait`, and records or repeats which ones arrive."""
     global _empty_waits
+    pending = _onecall_loop._pending
+    if seconds is None and len(pending) == 1 and not _has_timers():
+        return _early_or_next_answers(None)
     if _repeated is not None:
         answers = _repeated_answers()
         _go_on_if_used_up()
         return answers
-    if _early_answers:
-        answers = list(_early_answers.values())
-        _early_answers.clear()
-    else:
-        answers = wire.wait(seconds)
+    answers = _early_or_next_answers(seconds)
     if _is_recording:
-        pending = _onecall_loop._pending
         if len(answers) == 1 and answers[0][0] in pending:
             _record(ANSWER, answers[0][0])
         else:
@@ -161,6 +160,21 @@ def wait(seconds):
                 _record(ANSWERS, len(ids), *ids)
             else:
                 _empty_waits += 1
+    return answers
+
+
+def _has_timers():
+    """Whether timers of the event loop of this thread may come before an answer."""
+    loop = events._get_running_loop()
+    return loop is not None and bool(loop._scheduled)
+
+
+def _early_or_next_answers(seconds):
+    """The answers that have arrived already, or else those that arrive next."""
+    if not _early_answers:
+        return wire.wait(seconds)
+    answers = list(_early_answers.values())
+    _early_answers.clear()
     return answers
 
 
