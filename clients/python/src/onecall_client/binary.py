@@ -1,4 +1,4 @@
-"""Finds the `onecall` to start."""
+"""Finds the `onecall` executable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_binary(given: Optional[os.PathLike] = None) -> str:
         wanted, source = "onecall", "PATH"
     found = shutil.which(os.fspath(wanted))
     if found is None and source == "PATH":
-        # Where `pip install` has put it, if the virtual environment is not activated.
+        # `pip install` puts it there; a virtual environment that is not activated is not on `PATH`.
         found = shutil.which(wanted, path=sysconfig.get_path("scripts"))
     if found is None:
         raise BinaryNotFound(

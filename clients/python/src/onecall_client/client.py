@@ -1,4 +1,4 @@
-"""Programs and tools on an event loop."""
+"""The client for asyncio: runs programs, and executes their tool calls on an event loop."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends onecall, and every program that still runs."""
+        """Stops onecall, which ends every program that still runs."""
         await _in_thread(self._supervised.close)
 
     async def run(
@@ -63,9 +63,10 @@ class Client:
         engine: Optional[str] = None,
         language: Optional[str] = None,
     ) -> Outcome:
-        """Runs a program to its end, however it ends. Cancelling this kills it.
+        """Runs a program and returns its outcome, also if the program fails. Cancelling the task
+        kills the program.
 
-        Raises OnecallError for what onecall does not take, and ProcessLost if it dies.
+        Raises OnecallError if onecall rejects the request, and ProcessLost if onecall dies.
         """
         fields = {
             "code": code,
@@ -82,7 +83,7 @@ class Client:
         context = contextvars.copy_context()
 
         def on_call(call: Call) -> None:
-            # The loop may be closed under a program that nobody waits for any more.
+            # The event loop may be closed while a program still runs.
             try:
                 loop.call_soon_threadsafe(self._begin, call, context)
             except RuntimeError:
@@ -129,19 +130,19 @@ class Client:
             call.fail(str(error), parsed=False)
         except Exception as error:
             call.fail(described(error))
-        except BaseException as error:  # cancelled, or the end of everything
+        except BaseException as error:  # the task is cancelled, or the interpreter exits
             call.fail(described(error))
             raise
         else:
             call.succeed(value)
 
 
-# A task that nobody holds may be collected before it is done.
+# asyncio keeps only weak references to tasks; without this set, one could be collected early.
 _tasks: set = set()
 
 
 def command(binary: Any, workspace: Any, arguments: Sequence[str] = ()) -> "list[str]":
-    """How onecall is started. The workspace is made if it is not there."""
+    """The command line that starts onecall. Creates the workspace folder if it does not exist."""
     command = [find_binary(binary), "exec", *arguments]
     if workspace is not None:
         os.makedirs(workspace, exist_ok=True)
@@ -164,7 +165,7 @@ async def _in_thread(function: Any) -> Any:
         elif isinstance(error, Exception) and not isinstance(error, StopIteration):
             future.set_exception(error)
         else:
-            # What ends a thread must not end the loop, too.
+            # An exception such as SystemExit ends the thread, but must not end the event loop.
             future.set_exception(RuntimeError(described(error)))
 
     def work() -> None:
@@ -176,7 +177,7 @@ async def _in_thread(function: Any) -> Any:
         try:
             loop.call_soon_threadsafe(conclude, result, failure)
         except RuntimeError:
-            pass  # the loop has ended, and with it whoever waited
+            pass  # the event loop is closed, so no task waits for the result
 
     threading.Thread(target=work, daemon=True).start()
     return await future

@@ -1,26 +1,26 @@
-"""What can go wrong outside of a program."""
+"""The exceptions of this package, for failures outside of a program."""
 
 from __future__ import annotations
 
 
 class OnecallError(Exception):
-    """onecall could not do what it was asked for; the message says why."""
+    """onecall rejected a request; the message says why."""
 
 
 class BinaryNotFound(OnecallError):
-    """There is no `onecall` to start."""
+    """The `onecall` executable was not found."""
 
 
 class ProcessLost(OnecallError):
-    """onecall ended under a program. Its calls may have had effects."""
+    """The onecall process ended while a program was running, whose calls may have had effects."""
 
 
 class ProgramFailed(OnecallError):
-    """A program failed, and `Outcome.raise_for_error` was asked to raise."""
+    """Raised by `Outcome.raise_for_error` if the program failed."""
 
 
 def described(error: BaseException) -> str:
-    """An exception in one line."""
+    """Describes an exception in one line."""
     text = str(error)
     kind = type(error).__name__
     return f"{kind}: {text}" if text else kind

@@ -28,10 +28,10 @@ class MCPTool:
         self.close()
 
     def close(self) -> None:
-        """Frees what the tool holds: nothing, unless a subclass does more."""
+        """Releases resources of the tool. Subclasses that hold resources override this."""
 
     def definitions(self) -> List[Dict[str, Any]]:
-        """The definitions of its tools as in MCP."""
+        """The definitions of the tools of this group, in the format of MCP."""
         return self._toolbox.definitions() or []
 
     def execute_tool(self, tool_name: str, tool_args: Any, tool_call_id: str) -> Observation:
@@ -68,12 +68,12 @@ class ToolEnvWrapper:
         return getattr(self.env, name)
 
     def definitions(self) -> List[Dict[str, Any]]:
-        """The definitions of all tools that say what they have."""
+        """The definitions of all tools that can list them."""
         listing = [tool for tool in self.tools if hasattr(tool, "definitions")]
         return [definition for tool in listing for definition in tool.definitions()]
 
     def execute_tool(self, tool_name: str, tool_args: Any, tool_call_id: str) -> Observation:
-        """Calls the first tool that takes this name; refuses a name that none takes."""
+        """Calls the first tool that has this name. An unknown name is an error."""
         for tool in self.tools:
             answer = tool.execute_tool(tool_name, tool_args, tool_call_id)
             if answer[0]:

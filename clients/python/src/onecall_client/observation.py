@@ -1,4 +1,4 @@
-"""The tuples in which agent frameworks pass on what a tool call gave."""
+"""The tuples in which agent frameworks pass on the result of a tool call."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SHAPE = (
 
 
 def not_found(name: str, known: "list[str]", call_id: str) -> Observation:
-    """The answer to a call of a tool that is not there: nothing was done."""
+    """The observation for a call of an unknown tool, which was not executed."""
     there = ", ".join(known) or "none"
     return False, True, f"Tool not found: {name}; there are: {there}", name, call_id
 
 
 def arguments_of(given: Any) -> Dict[str, Any]:
-    """Arguments as a dict; models sometimes give them as a text of JSON."""
+    """Returns arguments as a dict. Models sometimes write them as JSON text."""
     if isinstance(given, str):
         try:
             given = json.loads(given)
@@ -57,7 +57,7 @@ def read_observation(answer: Any, call_id: str) -> "tuple[bool, Any, Any]":
 
 
 def reason_of(error: Any, observation: Any) -> str:
-    """Why a call failed, from its `tool_execute_error` and observation."""
+    """The reason why a call failed, taken from its `tool_execute_error` and observation."""
     if isinstance(error, str) and error:
         return error
     if isinstance(observation, str) and observation:

@@ -1,4 +1,4 @@
-"""What became of a program."""
+"""The outcome of a program: its output, calls, images, and error."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class ToolCall:
     """One call that a program made."""
 
     tool_name: str
-    #: A dict; the beginning of its text where there was too much of it.
+    #: The arguments as a dict; if they were too large, the beginning of their JSON text.
     args: Any
     tool_call_id: str
-    #: Whether it got as far as the tool.
+    #: Whether the call reached the tool.
     parsed: bool
     has_error: bool
     start_seconds: float
-    #: None if the program ended first.
+    #: The duration of the call; None if the program ended before the call did.
     duration_seconds: Optional[float]
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a call gave."""
+    """The result of a call."""
 
     tool_call_id: str
     observation: Any
@@ -80,16 +80,16 @@ class Outcome:
         return cls(**fields)
 
     def raise_for_error(self) -> "Outcome":
-        """Raises ProgramFailed with the traceback if the program failed; else itself."""
+        """Raises ProgramFailed with the traceback if the program failed; otherwise returns itself."""
         if self.error is not None:
             raise ProgramFailed(self.error.traceback)
         return self
 
     def to_dict(self) -> Dict[str, Any]:
-        """The same as plain data."""
+        """The outcome as plain data, ready for `json.dumps`."""
         return dataclasses.asdict(self)
 
 
 def _known(kind: type, given: Dict[str, Any]) -> Dict[str, Any]:
-    # A newer onecall may tell more.
+    # A newer onecall may send fields that this version does not know.
     return {field.name: given[field.name] for field in dataclasses.fields(kind)}

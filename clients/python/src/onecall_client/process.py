@@ -1,4 +1,4 @@
-"""One `onecall exec` and what it is asked to do. Everything here may be used from any thread."""
+"""A process `onecall exec`, and the programs that it runs. All functions here are thread-safe."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger("onecall_client")
 
 PROTOCOL = 1
 START_TIMEOUT = 30.0
-# onecall itself gives up on a host that does not read after five seconds.
+# onecall ends itself if its host does not read for five seconds.
 END_TIMEOUT = 10.0
 
 
@@ -30,18 +30,18 @@ class Call:
         self.id: str = message["tool_call_id"]
         self.name: str = message["tool_name"]
         self.arguments: Dict[str, Any] = message["args"]
-        #: Called, in any thread, when the program does not wait any more.
+        #: Called, in any thread, when the program no longer waits for the answer.
         self.on_cancel: Callable[[], None] = lambda: None
-        #: Whether that has happened.
+        #: Whether the program no longer waits for the answer.
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """The program does not wait any more."""
+        """Notes that the program no longer waits for the answer."""
         self.is_cancelled = True
         self.on_cancel()
 
     def succeed(self, value: Any, is_text: bool = False) -> None:
-        """Gives the program a value; an error if it is not JSON. A value that `is_text` is the
+        """Answers the call with a value; an error if it is not JSON. A value that `is_text` is the
         text of an answer: onecall parses it where it is JSON and the tool declares no string."""
         try:
             self._answer({"observation": value, **({"is_text": True} if is_text else {})})
@@ -53,23 +53,23 @@ class Call:
         self._answer({"observation": message, "has_error": True, "parsed": parsed})
 
     def _answer(self, answer: dict) -> None:
-        # The id comes first: onecall finds it there even in a line that is too long.
+        # The id comes first, so that onecall finds it even in a line that is too long.
         line = encode({"type": "tool_result", "tool_call_id": self.id, **answer})
         self._run.calls.pop(self.id, None)
         try:
             self._process.write(line)
         except OnecallError:
-            # The program is gone with the process, and its run says so.
+            # The process has ended, and the future of the run reports that.
             log.debug("an answer to %s came too late", self.name)
 
 
 class Run:
-    """A program that runs."""
+    """A running program."""
 
     def __init__(self, on_call: Callable[[Call], None]) -> None:
         self.on_call = on_call
         self.outcome: "Future[dict]" = Future()
-        # A future that runs cannot be cancelled: only onecall can end a program.
+        # The future must not be cancellable: only onecall can end a program.
         self.outcome.set_running_or_notify_cancel()
         self.calls: Dict[str, Call] = {}
         self.made = 0
@@ -87,7 +87,7 @@ class Process:
         self._ready = threading.Event()
         self._said: "deque[str]" = deque(maxlen=20)
         try:
-            # Ctrl-C is for whoever started us; onecall ends when its stdin does.
+            # Ctrl-C goes to this Python process only; onecall ends when its stdin is closed.
             self._child = subprocess.Popen(
                 list(command),
                 stdin=subprocess.PIPE,
@@ -116,7 +116,7 @@ class Process:
         return self._lost is None and self._child.poll() is None
 
     def execute(self, fields: dict, on_call: Callable[[Call], None]) -> "tuple[str, Run]":
-        """Starts a program; `on_call` hears of its calls and must not block."""
+        """Starts a program. `on_call` receives each of its calls and must not block."""
         run = Run(on_call)
         run_id = str(next(self._ids))
         try:
@@ -136,7 +136,7 @@ class Process:
         return run_id, run
 
     def cancel(self, run_id: str) -> None:
-        """Ends a program, whose outcome says so."""
+        """Cancels a program. Its outcome says that it was cancelled."""
         try:
             self.write(encode({"type": "cancel", "id": run_id}))
         except OnecallError:
@@ -151,7 +151,7 @@ class Process:
             raise ProcessLost(self._lost or f"onecall no longer reads its input: {error}") from error
 
     def close(self) -> None:
-        """Ends the process and every program of it."""
+        """Ends the process and all programs that it runs."""
         try:
             with self._writing:
                 self._child.stdin.close()
@@ -174,7 +174,7 @@ class Process:
         try:
             for line in self._child.stdout:
                 self._hear(decode(line))
-        except Exception as error:  # whatever it is, nobody listens from here on
+        except Exception as error:  # any error ends the thread that reads messages
             problem = f"this client cannot read the messages of onecall: {error}"
             self._child.kill()
         finally:
@@ -199,7 +199,7 @@ class Process:
             run.calls[call.id] = call
             try:
                 run.on_call(call)
-            except Exception as error:  # no thread to be had, for example
+            except Exception as error:  # for example, no thread can be started
                 call.fail(f"the host cannot execute it: {error}")
         elif kind == "tool_cancelled":
             call = run.calls.pop(message["tool_call_id"], None)
@@ -245,7 +245,7 @@ class Process:
 
 
 class Supervised:
-    """A process that is started when it is first needed, and again after it died."""
+    """A process that is started when it is first needed, and restarted after it has died."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
@@ -262,7 +262,7 @@ class Supervised:
             return self._process
 
     def execute(self, fields: dict, on_call: Callable[[Call], None]):
-        """Starts a program; it is tried again if the process was found dead."""
+        """Starts a program. If the process has died, it is restarted first."""
         process = self.process()
         try:
             return (process, *process.execute(fields, on_call))

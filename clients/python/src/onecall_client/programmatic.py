@@ -73,11 +73,11 @@ class ProgrammaticToolCallingTool(MCPTool):
         self._supervised = Supervised(command(binary, workspace_path))
 
     def close(self) -> None:
-        """Ends onecall, and every program that still runs."""
+        """Stops onecall, which ends every program that still runs."""
         self._supervised.close()
 
     def set_tool_executor(self, executor: Optional[ToolExecutor]) -> None:
-        """Has another executor for calls from now on."""
+        """Replaces the executor of tool calls."""
         self.tool_executor = executor
 
     def validate(self) -> None:
@@ -143,7 +143,7 @@ class ProgrammaticToolCallingTool(MCPTool):
             return
         try:
             answer = finished(executor(call.name, call.arguments, call.id))
-        except BaseException as error:  # the program is told, whatever an executor raises
+        except BaseException as error:  # any exception is a ToolError of the program
             call.fail(described(error))
             return
         try:
@@ -158,7 +158,7 @@ class ProgrammaticToolCallingTool(MCPTool):
 
 
 def _fields(given: Any) -> Dict[str, Any]:
-    """The message for onecall."""
+    """Builds the message that starts the program."""
     args = arguments_of(given)
     unknown = set(args) - {"code", "filename", "timeout", "_tools_available"}
     if unknown:
@@ -185,7 +185,7 @@ def _available(given: Any) -> List[Dict[str, Any]]:
 
 
 def _failure(kind: str, message: str) -> Dict[str, Any]:
-    """The outcome of a program that has none."""
+    """An outcome for a program that could not be run."""
     return {
         "success": False,
         "stdout": "",

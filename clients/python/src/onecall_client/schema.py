@@ -1,4 +1,4 @@
-"""From the signature of a function to the JSON Schemas of its arguments and its result."""
+"""Derives the JSON Schemas of arguments and result from the signature of a function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNIONS = (typing.Union, getattr(types, "UnionType", typing.Union))
 
 
 def input_schema(function: Callable[..., Any]) -> Dict[str, Any]:
-    """The schema of what a function takes by keyword."""
+    """The schema of the keyword arguments of a function."""
     hints = _hints(function)
     properties: Dict[str, Any] = {}
     required = []
@@ -53,10 +53,10 @@ def input_schema(function: Callable[..., Any]) -> Dict[str, Any]:
 
 
 def output_schema(function: Callable[..., Any]) -> Optional[Dict[str, Any]]:
-    """The schema of what a function returns; None if its annotation does not say."""
+    """The schema of the return value of a function; None if its annotation does not declare one."""
     try:
         schema = type_schema(_hints(function).get("return", Any))
-    except Exception:  # a class whose own annotations mean nothing at run time
+    except Exception:  # the annotations of a class cannot be evaluated
         return None
     return schema if schema and _is_json(schema) else None
 
@@ -64,12 +64,12 @@ def output_schema(function: Callable[..., Any]) -> Optional[Dict[str, Any]]:
 def _hints(function: Callable[..., Any]) -> Dict[str, Any]:
     try:
         return typing.get_type_hints(function, include_extras=True)
-    except Exception:  # annotations that mean nothing at run time say nothing
+    except Exception:  # annotations that cannot be evaluated are ignored
         return {}
 
 
 def type_schema(annotation: Any) -> Dict[str, Any]:
-    """The schema of a type; nothing in particular for one that JSON does not know."""
+    """The schema of a type; an empty schema for a type that JSON does not have."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is getattr(typing, "Annotated", None):
         return _annotated(arguments)
@@ -77,7 +77,7 @@ def type_schema(annotation: Any) -> Dict[str, Any]:
         return {"anyOf": [type_schema(argument) for argument in arguments]}
     if origin is typing.Literal:
         return {"enum": list(arguments)}
-    if hasattr(annotation, "__total__"):  # a TypedDict, which Python 3.9 cannot tell
+    if hasattr(annotation, "__total__"):  # a TypedDict, which Python 3.9 cannot recognise
         hints = typing.get_type_hints(annotation, include_extras=True)
         return _object(hints, sorted(getattr(annotation, "__required_keys__", hints)))
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):

@@ -1,4 +1,4 @@
-"""Tools, and who executes them."""
+"""Tools that programs can call, and the functions and routers that execute them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Tool:
     function: Optional[Callable[..., Any]] = None
     description: Optional[str] = None
     input_schema: Dict[str, Any] = field(default_factory=dict)
-    #: As in MCP, for example `{"readOnlyHint": True}`.
+    #: Annotations as in MCP, for example `{"readOnlyHint": True}`.
     annotations: Optional[Dict[str, Any]] = None
-    #: What it returns. A string from a tool that declares something else is parsed as JSON.
+    #: The schema of the result. A string is parsed as JSON if the schema is that of another type.
     output_schema: Optional[Dict[str, Any]] = None
 
     @classmethod
     def of(cls, given: Union["Tool", Callable[..., Any], Mapping[str, Any]]) -> "Tool":
-        """A tool from a function, from a definition as in MCP, or as it is."""
+        """Makes a tool from a function or from a definition as in MCP; returns a Tool unchanged."""
         if isinstance(given, Tool):
             return given
         if isinstance(given, Mapping):
@@ -52,7 +52,7 @@ class Tool:
         )
 
     def definition(self) -> Dict[str, Any]:
-        """As onecall is told of it."""
+        """The definition of the tool as it is sent to onecall."""
         definition: Dict[str, Any] = {"name": self.name, "inputSchema": self.input_schema}
         if self.description:
             definition["description"] = self.description
@@ -64,7 +64,7 @@ class Tool:
 
 
 class UnknownTool(LookupError):
-    """Nobody here executes a tool of this name."""
+    """No function or router executes a tool of this name."""
 
 
 class Toolbox:
@@ -88,20 +88,20 @@ class Toolbox:
             for given in environment:
                 tool = Tool.of(given)
                 self._add(replace(tool, name=prefix + tool.name))
-        # A router knows its tools; we do not, unless they are listed.
+        # The tools of a router are unknown here, unless they are listed.
         self._is_open = bool(self._routers) or (router is not None and tools is None)
         for tool in self._tools.values():
             if tool.function is None and self._find_router(tool.name) is None:
                 raise ValueError(f"nothing executes '{tool.name}': give it a function or a router")
 
     def definitions(self) -> Optional[List[Dict[str, Any]]]:
-        """The list of all tools; None if there may be others."""
+        """The definitions of all tools; None if a router may have others."""
         if self._is_open:
             return None
         return [tool.definition() for tool in self._tools.values()]
 
     def call(self, name: str, arguments: Dict[str, Any]) -> Callable[[], Any]:
-        """What is to be called for it; UnknownTool if nobody has it."""
+        """The function call that executes a tool. Raises UnknownTool if there is none."""
         tool = self._tools.get(name)
         if tool is not None and tool.function is not None:
             function = tool.function

@@ -1,4 +1,4 @@
-"""Lines of JSON, as onecall reads and writes them."""
+"""Encodes and decodes the lines of JSON that are exchanged with onecall."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import dataclasses
 import json
 from typing import Any
 
-# Python refuses to read longer integers at once.
+# Python's parser refuses longer integers by default.
 _DIGITS = 4000
 
 
 def encode(message: dict) -> bytes:
-    """One line. What is not JSON is a ValueError or a TypeError."""
+    """Encodes a message as one line. Raises ValueError or TypeError if it is not JSON."""
     text = json.dumps(message, allow_nan=False, separators=(",", ":"), default=_plain)
     return text.encode("ascii") + b"\n"
 
@@ -26,7 +26,7 @@ def to_text(value: Any) -> str:
 
 
 def decode(line: bytes) -> Any:
-    """What a line says, with integers of any size."""
+    """Decodes a line; integers may have any size."""
     try:
         return json.loads(line)
     except json.JSONDecodeError:
