@@ -92,7 +92,7 @@ class _Connection:
                 self.process.stdin.write(line.encode())
                 self.process.stdin.flush()
             except OSError:
-                # The reader notices the end of the process, and tells whoever waits.
+                # The reader notices the end of the process and fails the calls that wait.
                 pass
             return True
 
@@ -184,7 +184,7 @@ def _settle(waiting: _Waiting, value: Any, error: Exception | None) -> None:
     try:
         loop.call_soon_threadsafe(settle)
     except RuntimeError:
-        # The loop is closed: nobody waits any more.
+        # The loop is closed: no call waits any more.
         pass
 
 
