@@ -3,6 +3,7 @@
 mod cuts;
 mod desk;
 mod divergence;
+mod engine;
 mod may_ask;
 mod other_runs;
 mod programs;
