@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -94,6 +95,12 @@ pub struct ServerQuestion {
     pub kind: ServerQuestionKind,
     /// The parameters of the request, as the server wrote them: a JSON object.
     pub params: Box<RawValue>,
+}
+
+impl ServerQuestion {
+    /// The longest time that a question waits for its answer. The call that caused the question has
+    /// a timeout of its own, which is nearly always shorter.
+    pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
 }
 
 /// The kinds of requests that a server may make of a client.

@@ -56,6 +56,9 @@ pub enum EngineName {
 }
 
 impl EngineName {
+    /// Every engine.
+    pub const ALL: [Self; 3] = [Self::Python, Self::CPython, Self::TypeScript];
+
     /// The name of the engine in arguments, configurations, records and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -65,6 +68,21 @@ impl EngineName {
             Self::TypeScript => "typescript",
         }
     }
+
+    /// The engine with this name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+}
+
+/// The engine that a run was begun on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunEngine {
+    /// The engine.
+    pub name: EngineName,
+    /// The version of its interpreter; `None` if the interpreter is a part of onecall.
+    pub version: Option<String>,
 }
 
 /// Selects one of the engines that can run a program's language.

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallableName, Digest, ToolError, ToolValue};
+use crate::{CallableName, Digest, RunEngine, ToolError, ToolValue};
 
 /// The place in a program at which a call is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub struct CallSite {
 /// One event of a run. The order of events in a journal is the order in which they happened.
 #[derive(Clone, Debug)]
 pub enum JournalEvent {
+    /// The program began on this engine. It is the first event of a run that has a program.
+    Engine(RunEngine),
     /// The program made a call.
     Called(JournalCall),
     /// The call is about to be sent to its server and may have effects from now on.

@@ -57,7 +57,7 @@ pub use caller::{
 pub use category::ToolCategory;
 pub use decision::{Decision, DenyRule};
 pub use digest::{Digest, DigestBuilder};
-pub use engine::{EngineChoice, EngineName, Language};
+pub use engine::{EngineChoice, EngineName, Language, RunEngine};
 pub use error::ToolError;
 pub use host::{
     BoxFuture, CallHandler, ProgramHost, Resolution, ResolutionFuture, ToolHost, ToolResolver,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::time::Duration;
 
-use onecall_core::InPlaceReason;
+use onecall_core::{InPlaceReason, RunEngine};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -41,6 +41,9 @@ impl<'a> Journalled<'a> {
 /// Receives what the worker of a journalled run reports. The worker is not trusted: the bytes mean
 /// nothing to the gateway, and are only given to a later worker of the same run.
 pub trait ObservationSink: Send + Sync {
+    /// The program is given to this engine. If the engine lacks a module that the program imports,
+    /// the program may be given to another engine before it begins.
+    fn runs_on(&self, engine: RunEngine);
     /// The worker observed this.
     fn observed(&self, bytes: &[u8]);
     /// The worker has repeated all observations that it was given.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onecall_core::Failure;
+use onecall_core::{Failure, RunEngine};
 use tokio::sync::OnceCell;
 
 use crate::engines::EngineSettings;
@@ -76,6 +76,10 @@ impl RegisteredEngine {
         output: &mut dyn ProgramOutput,
     ) -> Result<ProgramEnd, Failure> {
         let workers = self.workers_for(kept.as_ref(), run).await.map_err(|it| it.failure())?;
+        if let Some(journal) = &run.control.journal {
+            let version = self.interpreter().and_then(|it| it.version.clone());
+            journal.sink.runs_on(RunEngine { name: self.spec.name, version });
+        }
         workers.run_in(kept, run, condition, output).await
     }
 
@@ -95,6 +99,11 @@ impl RegisteredEngine {
         let mut plan = plan.clone();
         plan.scratch_bytes = Some(ScratchFolder::of(run.limits.memory_bytes).bytes);
         Ok(Arc::new(self.new_workers(&plan).for_one_program(shared)))
+    }
+
+    /// The interpreter that was found, if it is not part of this binary.
+    fn interpreter(&self) -> Option<&Interpreter> {
+        self.pool.get()?.plan.interpreter.as_ref()
     }
 
     async fn pool(&self) -> Result<&PlannedPool, EngineError> {

@@ -57,6 +57,9 @@ pub(crate) struct Interpreter {
     pub(crate) executable: PathBuf,
     /// The folders of its modules and libraries.
     pub(crate) paths: Vec<PathBuf>,
+    /// Its version, once it was asked.
+    #[serde(default)]
+    pub(crate) version: Option<String>,
 }
 
 #[derive(Deserialize, Serialize)]

@@ -22,8 +22,8 @@ mod tree;
 mod unused;
 
 pub use durable::{
-    BeginError, QuestionId, ResumeError, RunAnswer, RunRequest, RunStatus, RunWatch, StateOwner,
-    StateRefusal, WaitingRun,
+    BeginError, QuestionId, ResumeError, RunAnswer, RunFollower, RunRequest, RunStatus, RunWatch,
+    StateOwner, StateRefusal, WaitingRun,
 };
 pub use exposed::ExposedTool;
 pub use gateway::{Gateway, GatewayStorage, ToolNotFound};

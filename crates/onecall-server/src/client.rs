@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use onecall_core::{
     Caller, CallerCapabilities, ClientId, ServerQuestion, ServerQuestionChannel,
@@ -14,10 +13,6 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle};
 use rmcp::{RoleServer, ServiceError};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-
-/// The longest time that a client may take to answer a question. The call that caused the question
-/// has a timeout of its own, which is nearly always shorter.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The longest question in bytes. A question is kept in memory until it is answered.
 const MAX_QUESTION_BYTES: usize = 4 * 1024 * 1024;
@@ -71,7 +66,7 @@ pub(crate) async fn ask(
         params.remove("_meta");
     }
     let request = CustomRequest::new(question.kind.method(), Some(params));
-    let options = PeerRequestOptions::with_timeout(ANSWER_TIMEOUT);
+    let options = PeerRequestOptions::with_timeout(ServerQuestion::ANSWER_TIMEOUT);
     let sent = peer.send_request_with_option(ServerRequest::CustomRequest(request), options).await;
     let mut handle: RequestHandle<RoleServer> = sent.map_err(refusal)?;
     let answer = tokio::select! {
@@ -81,7 +76,7 @@ pub(crate) async fn ask(
             let _ = handle.cancel(Some("the caller no longer waits for the answer".to_owned())).await;
             return Err(ServerQuestionError::TimedOut);
         }
-        () = tokio::time::sleep(ANSWER_TIMEOUT) => {
+        () = tokio::time::sleep(ServerQuestion::ANSWER_TIMEOUT) => {
             let _ = handle.cancel(Some("no answer in time".to_owned())).await;
             return Err(ServerQuestionError::TimedOut);
         }

@@ -2,6 +2,7 @@
 //! questions of bridged servers that the client answers.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -156,8 +157,11 @@ impl Observer for ClientProgress {
 
     fn call_event(&self, event: &CallEvent<'_>) {
         if let CallEvent::Intent(call) = event {
+            // A request that follows the run since a later time has not seen the first calls.
+            let number = call.log_index.0.and_then(|index| u32::try_from(index).ok());
+            let calls = number.map_or(0, |number| number.saturating_add(1));
             self.update(|state| {
-                state.calls = state.calls.saturating_add(1);
+                state.calls = state.calls.saturating_add(1).max(calls);
                 state.latest = LatestEvent::Call(call.name.clone());
             });
         }
@@ -221,11 +225,23 @@ pub(crate) async fn run_with_client<T>(
     context: RequestContext<RoleServer>,
 ) -> T {
     let ClientChannel { state, questions } = channel;
-    tokio::select! {
+    let (running, is_running) = watch::channel(());
+    let mut forwarding = pin!(forward_questions(questions, &context, is_running));
+    let ended = tokio::select! {
         ended = run => ended,
         never = send_progress(state, &context) => match never {},
-        never = forward_questions(questions, &context) => match never {},
-    }
+        never = forever(forwarding.as_mut()) => match never {},
+    };
+    drop(running);
+    // The client must not be left with questions whose answers go nowhere.
+    forwarding.await;
+    ended
+}
+
+/// Polls a future that completes only after this one is dropped.
+async fn forever(future: impl Future<Output = ()>) -> Infallible {
+    future.await;
+    std::future::pending().await
 }
 
 /// Sends progress notifications. Never completes: the program continues even if the client has
@@ -278,24 +294,50 @@ impl ServerReport {
     }
 }
 
-/// Sends each question to the client, and returns its answer to the server that asked.
+/// Sends each question to the client, and returns its answer to the server that asked. When the
+/// other end of `is_running` is dropped, unanswered questions are taken back from the client, and the
+/// future completes.
 async fn forward_questions(
     mut questions: mpsc::Receiver<ClientQuestion>,
     context: &RequestContext<RoleServer>,
-) -> Infallible {
+    is_running: watch::Receiver<()>,
+) {
     let mut in_flight = FuturesUnordered::new();
+    let mut ended = is_running.clone();
     loop {
         tokio::select! {
-            Some(ClientQuestion { question, mut answer }) = questions.recv(), if in_flight.len() < MAX_WAITING => {
-                in_flight.push(async move {
-                    let answered =
-                        client::ask(&context.peer, &question, answer.closed()).await;
-                    // The call that caused the question may have ended.
-                    let _ = answer.send(answered);
-                });
+            Some(question) = questions.recv(), if in_flight.len() < MAX_WAITING => {
+                in_flight.push(question.put_to(context, is_running.clone()));
             }
             Some(()) = in_flight.next() => {}
-            else => return std::future::pending().await,
+            // Nothing is sent through this channel: it is closed.
+            _ = ended.changed() => break,
+        }
+    }
+    while in_flight.next().await.is_some() {}
+}
+
+impl ClientQuestion {
+    /// Sends the question to the client and passes the answer on. If the other end of `is_running` is
+    /// dropped first, the question is taken back and has no answer.
+    async fn put_to(
+        self,
+        context: &RequestContext<RoleServer>,
+        mut is_running: watch::Receiver<()>,
+    ) {
+        let Self { question, mut answer } = self;
+        let is_moot = async {
+            tokio::select! {
+                // The call that caused the question has ended.
+                () = answer.closed() => {}
+                _ = is_running.changed() => {}
+            }
+        };
+        let answered = client::ask(&context.peer, &question, is_moot).await;
+        let has_ended = is_running.has_changed().is_err();
+        if !(has_ended && matches!(answered, Err(ServerQuestionError::TimedOut))) {
+            // The call that caused the question may have ended.
+            let _ = answer.send(answered);
         }
     }
 }

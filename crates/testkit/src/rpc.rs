@@ -87,6 +87,22 @@ impl Client {
         &self.server_requests
     }
 
+    /// Waits until the server has made this many requests, and returns the last of them.
+    pub fn wait_server_request(&mut self, count: usize) -> Value {
+        let deadline = Instant::now() + self.timeout;
+        let last = |client: &mut Self| client.server_requests.get(count.checked_sub(1)?).cloned();
+        match self.read_lines_until(deadline, last) {
+            Some(request) => request,
+            None => self.fail(&format!("fewer than {count} requests within {:?}", self.timeout)),
+        }
+    }
+
+    /// Answers a request of the server that was ignored when it came.
+    pub fn answer(&mut self, request: &Value, result: &Value) {
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        self.send_line(&answer.to_string());
+    }
+
     /// Sets the timeout for every answer from now on.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;

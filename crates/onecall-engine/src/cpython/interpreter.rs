@@ -99,7 +99,9 @@ async fn check_candidate(
     let interpreter = interpreter(&Installation::of(path), &settings.unreadable_module_folders);
     let report = probe(settings, &interpreter).await;
     match report.and_then(check_report) {
-        Ok(()) => Ok(interpreter),
+        Ok((major, minor, micro)) => {
+            Ok(Interpreter { version: Some(format!("{major}.{minor}.{micro}")), ..interpreter })
+        }
         Err(Unusable::SandboxFailed { reason }) => Err(EngineError::Died { reason }),
         Err(unusable) => Err(no_interpreter(path, &unusable)),
     }
@@ -122,7 +124,7 @@ fn interpreter(
         }
     }
     paths.extend(LIBRARIES.map(PathBuf::from));
-    Interpreter { executable: installation.executable.clone(), paths }
+    Interpreter { executable: installation.executable.clone(), paths, version: None }
 }
 
 fn no_interpreter(program: &Path, reason: &Unusable) -> EngineError {
@@ -151,7 +153,8 @@ enum Unusable {
 }
 
 /// Decides whether an interpreter can be used, from what it reports about itself.
-fn check_report(probed: ProbeReport) -> Result<(), Unusable> {
+/// The version of an interpreter that can be used.
+fn check_report(probed: ProbeReport) -> Result<(u32, u32, u32), Unusable> {
     let ProbeReport { implementation, version, lacks: modules } = probed;
     let (major, minor, _) = version;
     if implementation != "CPython" || (major, minor) < MIN_VERSION {
@@ -160,7 +163,7 @@ fn check_report(probed: ProbeReport) -> Result<(), Unusable> {
     if !modules.is_empty() {
         return Err(Unusable::MissingModules { modules });
     }
-    Ok(())
+    Ok(version)
 }
 
 async fn probe(

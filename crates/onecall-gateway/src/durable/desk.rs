@@ -248,6 +248,20 @@ impl ApprovalDesk for Desk {
         })
     }
 
+    fn verdict<'a>(
+        &'a self,
+        item: &'a ItemId,
+    ) -> BoxFuture<'a, Result<Option<AnsweredVerdict>, DeskError>> {
+        let item = item.clone();
+        Box::pin(async move {
+            let stored = self.0.with_store(move |store| store.question(&item)).await;
+            Ok(match stored.map_err(unavailable)?.map(|stored| stored.state) {
+                Some(QuestionState::Answered(verdict)) => Some(verdict),
+                Some(QuestionState::Open | QuestionState::Withdrawn) | None => None,
+            })
+        })
+    }
+
     fn lifetime(&self) -> Duration {
         self.0.settings.expire
     }

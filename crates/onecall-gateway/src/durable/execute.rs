@@ -4,14 +4,15 @@ use std::io;
 use std::sync::Arc;
 
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease, StoreError};
-use onecall_core::{InPlaceReason, Program, RunId, Timestamp};
+use onecall_core::{CallerCapabilities, InPlaceReason, Program, RunId, Timestamp};
 use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions};
 use serde_json::value::to_raw_value;
 use thiserror::Error;
 
+use super::followers::FollowedRun;
 use super::lease::{LEASE_LENGTH, random_bytes};
 use super::live::{LiveObserver, LiveRun, StopReason};
-use super::{DurableRuns, RunAnswer, RunRequest, lock};
+use super::{DurableRuns, RunAnswer, RunFollower, RunRequest, lock};
 use crate::Gateway;
 
 /// The fencing number of a run's first lease.
@@ -41,12 +42,13 @@ impl DurableRuns {
             fence: FIRST_FENCE,
             until: started.after(LEASE_LENGTH),
         };
+        let capabilities = observer.caller().map(|caller| caller.capabilities.clone());
         let run = DurableRun {
             id: RunId::generate(started.0),
             kind: request.kind().name().to_owned(),
             client: observer.client(),
             started,
-            request: request.to_json(),
+            request: request.to_json(&capabilities.unwrap_or_default()),
             configuration: self.configuration(),
             seed: random_bytes()?,
             state: DurableState::Running,
@@ -62,7 +64,8 @@ impl DurableRuns {
         let journal = Journal::begin(&run, FIRST_FENCE, Arc::clone(&self.writer));
         let id = run.id.clone();
         self.with_store(move |store| store.add_durable_run(&run)).await?;
-        Ok(self.add_live(LiveRun::new(id, FIRST_FENCE, journal, false)))
+        let followers = self.followers_of(&id);
+        Ok(self.add_live(LiveRun::new(id, FIRST_FENCE, journal, followers, false)))
     }
 
     pub(super) fn add_live(&self, run: LiveRun) -> Arc<LiveRun> {
@@ -111,7 +114,7 @@ impl DurableRuns {
 
 impl Gateway {
     /// Begins a run that may wait for a person. It is executed by a task of its own, which this
-    /// future does not wait for.
+    /// future does not wait for. `observer` follows the run until the result is dropped.
     ///
     /// # Errors
     /// If the run cannot be stored. Nothing has been executed then.
@@ -119,24 +122,29 @@ impl Gateway {
         self: &Arc<Self>,
         request: RunRequest,
         observer: Arc<dyn Observer>,
-    ) -> Result<RunId, BeginError> {
+    ) -> Result<RunFollower, BeginError> {
         let runs = self.durable_runs().ok_or_else(not_configured)?;
         let live = runs.begin(&request, observer.as_ref()).await?;
-        let id = live.id.clone();
-        self.spawn_run(live, request, observer);
-        Ok(id)
+        let client = observer.client();
+        let follower = runs.follow(&live.id, observer);
+        self.spawn_run(live, request, client, CallerCapabilities::default());
+        Ok(follower)
     }
 
-    /// Executes a run in a task of its own.
+    /// Executes a run in a task of its own. `client` is the name of the client that began the run,
+    /// and `capabilities` are what it can be asked.
     pub(super) fn spawn_run(
         self: &Arc<Self>,
         live: Arc<LiveRun>,
         request: RunRequest,
-        observer: Arc<dyn Observer>,
+        client: String,
+        capabilities: CallerCapabilities,
     ) {
         let gateway = Arc::clone(self);
+        let followers = Arc::clone(&live.followers);
+        let observer = FollowedRun { followers, client, capabilities };
         tokio::spawn(async move {
-            gateway.execute_live(&live, &request, observer.as_ref()).await;
+            gateway.execute_live(&live, &request, &observer).await;
         });
     }
 

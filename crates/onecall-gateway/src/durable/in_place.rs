@@ -52,18 +52,14 @@ impl Gateway {
     ///
     /// # Errors
     /// If the run cannot be continued here.
-    pub async fn finish_run(
-        self: &Arc<Self>,
-        run: &RunId,
-        observer: Option<Arc<dyn Observer>>,
-    ) -> Result<Arc<RunAnswer>, ResumeError> {
+    pub async fn finish_run(self: &Arc<Self>, run: &RunId) -> Result<Arc<RunAnswer>, ResumeError> {
         let mut watch = self.watch_run(run).ok_or(ResumeError::NotConfigured)?;
         loop {
             match watch.status().await? {
                 RunStatus::Ended(answer) => return Ok(answer),
                 RunStatus::Unknown => return Err(ResumeError::Unknown { run: run.to_string() }),
                 RunStatus::Running | RunStatus::Waiting(_) => watch.changed().await,
-                RunStatus::Interrupted(_) => match self.resume(run, observer.clone()).await {
+                RunStatus::Interrupted(_) => match self.resume(run).await {
                     Ok(()) | Err(ResumeError::Ended | ResumeError::InPlace(_)) => {}
                     Err(ResumeError::OwnedByOther) => watch.changed().await,
                     Err(error) => return Err(error),

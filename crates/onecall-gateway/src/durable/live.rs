@@ -11,6 +11,7 @@ use onecall_runtime::{CallEvent, Journal, Observer};
 use tokio::sync::watch;
 
 use super::RunAnswer;
+use super::followers::Followers;
 use super::status::WaitingRun;
 
 /// A run in this process.
@@ -19,6 +20,8 @@ pub(crate) struct LiveRun {
     /// The fencing number of the lease.
     pub(crate) fence: u64,
     pub(crate) journal: Arc<Journal>,
+    /// The requests that follow the run.
+    pub(super) followers: Arc<Followers>,
     state: Mutex<LiveState>,
     stop: watch::Sender<Option<StopReason>>,
     /// Whether this process does not execute the run any more.
@@ -63,11 +66,18 @@ pub(crate) enum StopReason {
 }
 
 impl LiveRun {
-    pub(crate) fn new(id: RunId, fence: u64, journal: Arc<Journal>, stored_waiting: bool) -> Self {
+    pub(super) fn new(
+        id: RunId,
+        fence: u64,
+        journal: Arc<Journal>,
+        followers: Arc<Followers>,
+        stored_waiting: bool,
+    ) -> Self {
         Self {
             id,
             fence,
             journal,
+            followers,
             state: Mutex::default(),
             stop: watch::Sender::new(None),
             is_gone: AtomicBool::new(false),
@@ -180,8 +190,7 @@ impl LiveRun {
     }
 }
 
-/// Observes a live run: ends it when it is cancelled, and passes everything on to the observer of the
-/// client.
+/// Observes a live run: ends it when it is cancelled, and passes everything on to its clients.
 pub(super) struct LiveObserver<'a> {
     pub(super) run: Arc<LiveRun>,
     pub(super) client: &'a dyn Observer,

@@ -1,14 +1,16 @@
 //! Durable runs: runs that may wait for a person, and that another process can continue.
 //!
 //! A durable run has a row, a journal and a lease in the store, and a task of its own in the process
-//! that executes it (`live.rs`). The desk (`desk.rs`) puts its questions into the store and waits
-//! for answers, which any process may write; `store_watch.rs` notices them. A run that waits long is
-//! let go, and continued from its journal when it is answered (`resume.rs`).
+//! that executes it (`live.rs`); requests of clients follow it (`followers.rs`). The desk (`desk.rs`)
+//! puts its questions into the store and waits for answers, which any process may write;
+//! `store_watch.rs` notices them. A run that waits long is let go, and continued from its journal
+//! when it is answered (`resume.rs`).
 
 mod answer;
 mod configuration;
 mod desk;
 mod execute;
+mod followers;
 mod grants;
 mod in_place;
 mod lease;
@@ -24,7 +26,7 @@ mod webhook;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use onecall_config::{ApprovalSettings, Config};
@@ -38,12 +40,14 @@ pub use answer::RunAnswer;
 pub(crate) use configuration::configuration_digest;
 pub(crate) use desk::Desk;
 pub use execute::BeginError;
+pub use followers::RunFollower;
 pub(crate) use live::StopReason;
 pub use request::RunRequest;
 pub use resume::ResumeError;
 pub use seal::{QuestionId, StateOwner, StateRefusal};
 pub use status::{RunStatus, RunWatch, WaitingRun};
 
+use followers::Followers;
 use live::LiveRun;
 use pruning::Pruning;
 use webhook::Webhook;
@@ -66,6 +70,9 @@ pub(crate) struct DurableRuns {
     /// The name of this process in leases.
     owner: String,
     live: Mutex<HashMap<RunId, Arc<LiveRun>>>,
+    /// The requests that follow each run. An entry ends with its last request and the execution of
+    /// its run in this process.
+    followers: Mutex<HashMap<RunId, Weak<Followers>>>,
     /// The questions that a call in this process waits for; each is notified when it may have been
     /// answered.
     asked: Mutex<HashMap<ItemId, Arc<Notify>>>,
@@ -107,6 +114,7 @@ impl DurableRuns {
             pruning: Pruning::new(config.store.max_age),
             owner: lease::new_owner(),
             live: Mutex::default(),
+            followers: Mutex::default(),
             asked: Mutex::default(),
             changes: watch::Sender::new(0),
             look_soon: Notify::new(),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, Language, OutcomeDetail, Program, RunKind};
+use onecall_core::{CallerCapabilities, EngineChoice, Language, OutcomeDetail, Program, RunKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -26,6 +26,23 @@ pub enum RunRequest {
         /// The arguments of the call.
         arguments: Map<String, Value>,
     },
+}
+
+/// What the store keeps to execute a run again.
+#[derive(Debug, PartialEq)]
+pub(super) struct StoredRun {
+    pub(super) request: RunRequest,
+    /// What the client that began the run can be asked.
+    pub(super) capabilities: CallerCapabilities,
+}
+
+/// The stored form of a [`StoredRun`].
+#[derive(Serialize, Deserialize)]
+struct StoredText {
+    #[serde(flatten)]
+    request: StoredRequest,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    client_capabilities: Value,
 }
 
 /// The stored form of a [`RunRequest`].
@@ -73,10 +90,10 @@ impl RunRequest {
         }
     }
 
-    /// The request as JSON. The session of a program is left out: such a program cannot be
-    /// repeated.
-    pub(crate) fn to_json(&self) -> String {
-        let stored = match self {
+    /// The request as JSON, with the capabilities of its client. The session of a program is left
+    /// out: such a program cannot be repeated.
+    pub(crate) fn to_json(&self, capabilities: &CallerCapabilities) -> String {
+        let request = match self {
             Self::Program { program, file } => {
                 StoredRequest::Program { program: StoredProgram::of(program), file: file.clone() }
             }
@@ -85,18 +102,25 @@ impl RunRequest {
                 StoredRequest::ExposedTool { name: name.clone(), arguments: arguments.clone() }
             }
         };
-        serde_json::to_string(&stored).unwrap_or_default()
+        let client_capabilities = serde_json::from_str(&capabilities.to_json()).unwrap_or_default();
+        serde_json::to_string(&StoredText { request, client_capabilities }).unwrap_or_default()
     }
+}
 
-    /// Reads what [`Self::to_json`] has written; `None` for anything else.
-    pub(crate) fn from_json(text: &str) -> Option<Self> {
-        Some(match serde_json::from_str(text).ok()? {
+impl StoredRun {
+    /// Reads what [`RunRequest::to_json`] has written; `None` for anything else.
+    pub(super) fn from_json(text: &str) -> Option<Self> {
+        let StoredText { request, client_capabilities } = serde_json::from_str(text).ok()?;
+        let request = match request {
             StoredRequest::Program { program, file } => {
-                Self::Program { program: program.restore()?, file }
+                RunRequest::Program { program: program.restore()?, file }
             }
-            StoredRequest::Plan { arguments } => Self::Plan(arguments),
-            StoredRequest::ExposedTool { name, arguments } => Self::ExposedTool { name, arguments },
-        })
+            StoredRequest::Plan { arguments } => RunRequest::Plan(arguments),
+            StoredRequest::ExposedTool { name, arguments } => {
+                RunRequest::ExposedTool { name, arguments }
+            }
+        };
+        Some(Self { request, capabilities: CallerCapabilities::of(&client_capabilities) })
     }
 }
 
@@ -168,11 +192,14 @@ mod tests {
                 arguments: object(json!({ "a": null })),
             },
         ];
+        let capabilities = CallerCapabilities::of(&json!({ "elicitation": { "form": {} } }));
         for request in requests {
-            assert_eq!(RunRequest::from_json(&request.to_json()), Some(request));
+            let text = request.to_json(&capabilities);
+            let stored = StoredRun { request, capabilities: capabilities.clone() };
+            assert_eq!(StoredRun::from_json(&text), Some(stored));
         }
         for text in ["", "{}", r#"{"kind":"program","code":"","language":"cobol"}"#] {
-            assert_eq!(RunRequest::from_json(text), None);
+            assert_eq!(StoredRun::from_json(text), None);
         }
     }
 }

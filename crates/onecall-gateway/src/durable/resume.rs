@@ -10,8 +10,9 @@ use thiserror::Error;
 
 use super::lease::LEASE_LENGTH;
 use super::live::{LiveRun, StopReason};
+use super::request::StoredRun;
 use super::{
-    DurableRuns, QuestionId, RunAnswer, RunRequest, RunWatch, StateOwner, StateRefusal, seal,
+    DurableRuns, QuestionId, RunAnswer, RunFollower, RunWatch, StateOwner, StateRefusal, seal,
 };
 use crate::Gateway;
 
@@ -47,29 +48,15 @@ pub enum ResumeError {
     Store(#[from] StoreError),
 }
 
-/// The observer of a run that is continued without a client.
-struct ClientName(String);
-
-impl Observer for ClientName {
-    fn client(&self) -> String {
-        self.0.clone()
-    }
-}
-
 impl Gateway {
-    /// Continues a run that no process executes, in a task of its own. `observer` follows it.
+    /// Continues a run that no process executes, in a task of its own.
     ///
     /// # Errors
     /// If the run cannot be continued here.
-    pub async fn resume(
-        self: &Arc<Self>,
-        run: &RunId,
-        observer: Option<Arc<dyn Observer>>,
-    ) -> Result<(), ResumeError> {
+    pub async fn resume(self: &Arc<Self>, run: &RunId) -> Result<(), ResumeError> {
         let runs = self.durable_runs().ok_or(ResumeError::NotConfigured)?;
-        let (live, request, client) = runs.take_over(run).await?;
-        let observer = observer.unwrap_or_else(|| Arc::new(ClientName(client)));
-        self.spawn_run(live, request, observer);
+        let (live, stored, client) = runs.take_over(run).await?;
+        self.spawn_run(live, stored.request, client, stored.capabilities);
         runs.notify_change();
         Ok(())
     }
@@ -85,7 +72,14 @@ impl Gateway {
         self.durable_runs().inspect(|runs| runs.stop_all());
     }
 
-    /// Follows a durable run; `None` if there are none in this configuration.
+    /// Makes `observer` follow a durable run until the result is dropped, whichever process executes
+    /// the run; it gets events only from this one. `None` if this configuration has no durable runs.
+    #[must_use]
+    pub fn follow_run(&self, run: &RunId, observer: Arc<dyn Observer>) -> Option<RunFollower> {
+        Some(self.durable_runs()?.follow(run, observer))
+    }
+
+    /// Watches the state of a durable run; `None` if this configuration has no durable runs.
     #[must_use]
     pub fn watch_run(&self, run: &RunId) -> Option<RunWatch> {
         Some(RunWatch::new(Arc::clone(self.durable_runs()?), run.clone()))
@@ -108,12 +102,6 @@ impl Gateway {
         let cancelled = runs.with_store(move |store| store.cancel_durable_run(&id, &answer)).await;
         runs.notify_change();
         cancelled
-    }
-
-    /// Cancels a run of this process unless it waits for a person: its client has left.
-    pub fn client_has_left(&self, run: &RunId) {
-        let live = self.durable_runs().and_then(|runs| runs.live(run));
-        live.filter(|live| !live.is_waiting()).inspect(|live| live.stop(StopReason::Cancelled));
     }
 
     /// Cancels every run of this process that does not wait for a person: all clients have left.
@@ -178,7 +166,7 @@ impl DurableRuns {
     async fn take_over(
         &self,
         run: &RunId,
-    ) -> Result<(Arc<LiveRun>, RunRequest, String), ResumeError> {
+    ) -> Result<(Arc<LiveRun>, StoredRun, String), ResumeError> {
         if self.is_stopping.load(Ordering::Relaxed) {
             return Err(ResumeError::OwnedByOther);
         }
@@ -193,7 +181,7 @@ impl DurableRuns {
         if stored.lease.as_ref().is_some_and(|lease| lease.until > now) {
             return Err(ResumeError::OwnedByOther);
         }
-        let request = RunRequest::from_json(&stored.request).ok_or(ResumeError::Unreadable)?;
+        let request = StoredRun::from_json(&stored.request).ok_or(ResumeError::Unreadable)?;
         let (id, owner) = (run.clone(), self.owner.clone());
         let lease = self
             .with_store(move |store| store.take_lease(&id, &owner, now, LEASE_LENGTH))
@@ -207,7 +195,9 @@ impl DurableRuns {
         let journal = self.with_store(move |store| store.journal(&id)).await?;
         let journal = Journal::resume(&stored, lease.fence, journal, Arc::clone(&self.writer));
         let waits = stored.state == DurableState::Waiting;
-        let live = self.add_live(LiveRun::new(run.clone(), lease.fence, journal, waits));
+        let followers = self.followers_of(run);
+        let live = LiveRun::new(run.clone(), lease.fence, journal, followers, waits);
+        let live = self.add_live(live);
         Ok((live, request, stored.client))
     }
 

@@ -37,7 +37,7 @@ pub struct WaitingRun {
     pub in_place: Option<InPlaceReason>,
 }
 
-/// Follows the state of one run. While it exists, changes of the store are looked for often.
+/// Watches the state of one run. While it exists, changes of the store are looked for often.
 pub struct RunWatch {
     runs: Arc<DurableRuns>,
     run: RunId,
@@ -54,7 +54,7 @@ impl RunWatch {
         Self { runs, run, live, changes }
     }
 
-    /// The run that is followed.
+    /// The run that is watched.
     #[must_use]
     pub fn run(&self) -> &RunId {
         &self.run

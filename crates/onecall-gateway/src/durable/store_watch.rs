@@ -118,7 +118,7 @@ impl DurableRuns {
             return;
         }
         let id = &run.id;
-        match gateway.resume(id, None).await {
+        match gateway.resume(id).await {
             Ok(()) => tracing::info!("run {id} has been answered and is continued"),
             Err(super::ResumeError::OwnedByOther | super::ResumeError::Ended) => {}
             Err(error) => tracing::warn!("run {id} cannot be continued: {error}"),

@@ -29,6 +29,15 @@ pub trait ApprovalDesk: Send + Sync {
     /// earlier process: their own answer counts, which [`Self::ask`] returns.
     fn covered<'a>(&'a self, call: &'a ResolvedCall) -> BoxFuture<'a, Option<AnsweredVerdict>>;
 
+    /// The answer to a question that was asked before, if there is one.
+    ///
+    /// # Errors
+    /// If it is not known whether there is an answer.
+    fn verdict<'a>(
+        &'a self,
+        item: &'a ItemId,
+    ) -> BoxFuture<'a, Result<Option<AnsweredVerdict>, DeskError>>;
+
     /// How long a question stays open.
     fn lifetime(&self) -> Duration;
 

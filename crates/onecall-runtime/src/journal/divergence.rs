@@ -15,6 +15,8 @@ pub struct Divergence {
     pub line: Option<u32>,
     /// What differs.
     pub difference: Difference,
+    /// How the interpreter has changed since the run began, as a sentence, if it has.
+    pub interpreter: Option<String>,
 }
 
 /// What differs between a run and its journal.
@@ -65,7 +67,7 @@ pub enum Difference {
 impl Divergence {
     /// A call that is not the one in the journal.
     pub(super) fn at(site: Option<&CallSite>, difference: Difference) -> Self {
-        Self { line: line_of(site), difference }
+        Self { line: line_of(site), difference, interpreter: None }
     }
 
     /// The journalled call was not made again.
@@ -130,6 +132,9 @@ impl fmt::Display for Divergence {
             }
             Difference::Observed(difference) => write!(f, ": {difference}"),
         }?;
+        if let Some(change) = &self.interpreter {
+            write!(f, ". {change}")?;
+        }
         f.write_str(
             ". Nothing was executed after the difference; start the program again as a new run",
         )

@@ -6,6 +6,7 @@
 
 mod abandonment;
 mod divergence;
+mod engine;
 mod error;
 mod open_call;
 mod questions;
@@ -19,8 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use onecall_catalog::definition_digest;
 use onecall_core::storage::{DurableRun, StoredJournal};
 use onecall_core::{
-    CallableName, Digest, Failure, InPlaceReason, JournalCall, JournalEvent, ResolvedCall, RunId,
-    Timestamp, ToolError, ToolSpec, ToolValue,
+    CallableName, Digest, Failure, InPlaceReason, JournalCall, JournalEvent, ResolvedCall,
+    RunEngine, RunId, Timestamp, ToolError, ToolSpec, ToolValue,
 };
 use onecall_engine::{Journalled, ObservationSink};
 use tokio::sync::watch;
@@ -64,6 +65,8 @@ struct JournalState {
     /// Whether the worker has repeated its observations, or there are none.
     observations_repeated: bool,
     divergence: Option<Divergence>,
+    /// The engine that the program was given to last.
+    engine: Option<RunEngine>,
     in_place: Option<InPlaceReason>,
     digests: HashMap<CallableName, (Arc<ToolSpec>, Digest)>,
 }
@@ -95,6 +98,7 @@ impl Journal {
             unrepeated: recorded.calls.keys().copied().collect(),
             observations_repeated: recorded.observations.is_empty(),
             divergence: None,
+            engine: None,
             in_place: run.in_place,
             digests: HashMap::new(),
         };
@@ -331,12 +335,20 @@ impl Journal {
         let mut state = self.lock();
         let missing = state.unrepeated.first().and_then(|id| self.recorded.calls.get(id));
         let Some(missing) = missing else { return result };
-        let divergence = Divergence::missing(&missing.call, error);
-        self.diverge(&mut state, divergence.clone());
-        Err(divergence.failure())
+        Err(self.diverge(&mut state, Divergence::missing(&missing.call, error)))
     }
 
     fn append(&self, state: &mut JournalState, event: JournalEvent) {
+        if state.next == 0
+            && let Some(engine) = &state.engine
+        {
+            let engine = JournalEvent::Engine(engine.clone());
+            self.append_event(state, engine);
+        }
+        self.append_event(state, event);
+    }
+
+    fn append_event(&self, state: &mut JournalState, event: JournalEvent) {
         let bytes = event_bytes(&event);
         let number = state.next;
         state.next += 1;
@@ -344,9 +356,13 @@ impl Journal {
         self.writer.append(&self.link, number, event, usize::try_from(bytes).unwrap_or(usize::MAX));
     }
 
-    fn diverge(&self, state: &mut JournalState, divergence: Divergence) {
-        let divergence = state.divergence.get_or_insert(divergence);
-        self.link.stop(|| divergence.failure());
+    /// Stops the run because of a divergence, and returns the failure that it ends with.
+    fn diverge(&self, state: &mut JournalState, divergence: Divergence) -> Failure {
+        let interpreter = self.changed_interpreter(state.engine.as_ref());
+        let divergence = state.divergence.get_or_insert(Divergence { interpreter, ..divergence });
+        let failure = divergence.failure();
+        self.link.stop(|| failure.clone());
+        failure
     }
 
     fn update_live(&self, state: &JournalState) {
@@ -377,6 +393,10 @@ impl Drop for InFlight<'_> {
 }
 
 impl ObservationSink for Journal {
+    fn runs_on(&self, engine: RunEngine) {
+        self.lock().engine = Some(engine);
+    }
+
     fn observed(&self, bytes: &[u8]) {
         let mut state = self.lock();
         if state.in_place.is_none() {
@@ -392,7 +412,7 @@ impl ObservationSink for Journal {
 
     fn diverged(&self, difference: &str) {
         let difference = Difference::Observed(difference.to_owned());
-        self.diverge(&mut self.lock(), Divergence { line: None, difference });
+        self.diverge(&mut self.lock(), Divergence { line: None, difference, interpreter: None });
     }
 
     fn in_place_only(&self, reason: InPlaceReason) {

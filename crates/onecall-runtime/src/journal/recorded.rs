@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onecall_core::{JournalCall, JournalEvent, ToolError, ToolValue};
+use onecall_core::{JournalCall, JournalEvent, RunEngine, ToolError, ToolValue};
 
 /// A call of an earlier process, as the journal has it.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct RecordedCall {
 /// Everything that a journal says about an earlier process.
 #[derive(Debug, Default)]
 pub(super) struct RecordedEvents {
+    /// The engine that the program began on.
+    pub(super) engine: Option<RunEngine>,
     pub(super) calls: HashMap<u64, RecordedCall>,
     /// The highest id of a call.
     pub(super) last_call: u64,
@@ -42,6 +44,7 @@ impl RecordedEvents {
 
     fn add(&mut self, event: JournalEvent) {
         match event {
+            JournalEvent::Engine(engine) => self.engine = Some(engine),
             JournalEvent::Called(call) => {
                 let recorded = RecordedCall { call, attempts: 0, end: None, is_cancelled: false };
                 self.last_call = self.last_call.max(recorded.call.id);
@@ -71,7 +74,7 @@ pub(super) fn event_bytes(event: &JournalEvent) -> u64 {
         JournalEvent::Ended { result: Ok(value), .. } => value.size(),
         JournalEvent::Ended { result: Err(error), .. } => error.to_string().len(),
         JournalEvent::Observed { bytes } => bytes.len(),
-        JournalEvent::Sent { .. } | JournalEvent::Cancelled { .. } => 0,
+        JournalEvent::Engine(_) | JournalEvent::Sent { .. } | JournalEvent::Cancelled { .. } => 0,
     };
     u64::try_from(EVENT_BYTES + content).unwrap_or(u64::MAX)
 }

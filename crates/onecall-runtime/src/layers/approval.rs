@@ -9,7 +9,7 @@ use onecall_core::{
     Verdict,
 };
 use serde_json::Value;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::arguments::fit_arguments;
 use crate::approval::{Approvals, Asking};
@@ -61,14 +61,23 @@ impl<'a> ApprovalStep<'a> {
         call: &ResolvedCall,
         rule: &AskRule,
     ) -> Result<AnsweredVerdict, ToolError> {
-        let journal = self.asking.journal;
-        let was_made_before = journal.is_some_and(|journal| journal.recorded(call.id).is_some());
-        if !was_made_before && let Some(answer) = self.asking.desk.covered(call).await {
+        let recorded = self.asking.journal.and_then(|journal| journal.recorded(call.id));
+        if recorded.is_none()
+            && let Some(answer) = self.asking.desk.covered(call).await
+        {
             self.asking.log.verdict(call, QuestionKind::Approve, &answer);
             return Ok(answer);
         }
+        let mut asked = call.clone();
+        if let Some(recorded) = recorded
+            && let Ok(arguments) = RawValue::from_string(recorded.call.arguments.clone())
+        {
+            // The question is about the arguments of the program, even if the call was sent with
+            // others that a person approved.
+            asked.arguments = arguments;
+        }
         let item = ItemId::of(&call.run.id, call.id);
-        let answer = self.asking.ask(call, QuestionKind::Approve, item, rule.name()).await;
+        let answer = self.asking.ask(&asked, QuestionKind::Approve, item, rule.name()).await;
         answer.map_err(|error| {
             let message =
                 format!("it was not called, because nobody can be asked to approve it: {error}");

@@ -41,7 +41,7 @@ impl<H: CallHandler> CallHandler for JournalLayer<'_, H> {
 }
 
 impl<H: CallHandler> JournalLayer<'_, H> {
-    async fn answer(&self, journal: &Journal, call: ResolvedCall) -> CallResult {
+    async fn answer(&self, journal: &Journal, mut call: ResolvedCall) -> CallResult {
         let id = call.id;
         if !journal.check_definition(&call) {
             return std::future::pending().await;
@@ -51,14 +51,36 @@ impl<H: CallHandler> JournalLayer<'_, H> {
             Err(recorded) => return recorded.map(Answer::journalled),
         };
         let attempts = journal.recorded(id).map_or(0, |recorded| recorded.attempts);
-        if attempts > 0 && !call.tool.as_ref().is_ok_and(|spec| is_repeatable(spec)) {
-            let stated = self.ask_what_happened(journal, &call, attempts).await;
-            if let Some(value) = stated {
+        if attempts > 0 {
+            self.restore_arguments(journal, &mut call).await;
+            if !call.tool.as_ref().is_ok_and(|spec| is_repeatable(spec))
+                && let Some(value) = self.ask_what_happened(journal, &call, attempts).await
+            {
                 open.end(Ok(value.clone()));
                 return Ok(Answer::journalled(value));
             }
         }
         self.made(open, call).await
+    }
+
+    /// Gives a call that an earlier process sent the arguments that it was sent with: a person may
+    /// have approved it with other arguments than those of the program. If that is not known, the run
+    /// ends.
+    async fn restore_arguments(&self, journal: &Journal, call: &mut ResolvedCall) {
+        let Some(asking) = self.asking else { return };
+        let verdict = asking.desk.verdict(&ItemId::of(&call.run.id, call.id)).await;
+        match verdict.map(|answer| answer.map(|answer| answer.verdict)) {
+            Ok(Some(Verdict::Approve { arguments: Some(arguments), .. })) => {
+                if let Ok(arguments) = to_raw_value(&arguments) {
+                    call.arguments = arguments;
+                }
+            }
+            Ok(_) => {}
+            Err(error) => {
+                journal.stop(unknown_outcome(call, &error.to_string()));
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     async fn made(&self, open: OpenJournalCall<'_>, call: ResolvedCall) -> CallResult {

@@ -106,6 +106,8 @@ impl Runtime {
         observer: &dyn Observer,
     ) -> Outcome {
         let ToolAccess { resolver, layers, directory, cache_layer, journal } = access;
+        let continued = journal.and_then(|journal| journal.on_first_engine(program));
+        let program = continued.as_ref().unwrap_or(program);
         telemetry.set_engine(choice_of(program));
         let (program, parsed) = review::parse(program);
         let program = &*program;
@@ -150,7 +152,10 @@ impl Runtime {
         let mut capture = Capture::new(limits.max_output_bytes, observer);
         let control = self.control(journal, &held);
         let run = self.engines.run_in(session, program, &limits, &host, control, &mut capture);
-        let result = until_stopped(run, journal, observer).await;
+        let result = until_stopped(run, journal, observer).await.map_err(|failure| match journal {
+            Some(journal) => journal.explain_engine(failure),
+            None => failure,
+        });
         let mut outcome = build_outcome(result, started, capture, &limits, log);
         telemetry.set_engine(session.engine());
         if let Err(Failure::Raised { error, .. }) = &outcome.result

@@ -2,10 +2,10 @@
 //! run.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use onecall_core::RunId;
-use onecall_gateway::Gateway;
+use onecall_gateway::RunFollower;
 use rmcp::model::RequestId;
 
 /// How many requests are remembered.
@@ -15,30 +15,25 @@ const MAX_REMEMBERED: usize = 256;
 #[derive(Default)]
 pub(crate) struct DurableRequests(Mutex<VecDeque<(RequestId, RunId)>>);
 
-/// A request that waits for a run. If it is dropped without an answer, its client has left, and the
-/// run is cancelled unless it waits for a person.
+/// A request that waits for a run and follows it. If it is dropped without an answer, its client has
+/// left.
 pub(crate) struct WaitingRequest<'a> {
     requests: &'a DurableRequests,
-    gateway: &'a Arc<Gateway>,
     id: RequestId,
-    run: RunId,
-    is_answered: bool,
+    /// `None` once the request is answered.
+    follower: Option<RunFollower>,
 }
 
 impl DurableRequests {
-    pub(crate) fn begin<'a>(
-        &'a self,
-        gateway: &'a Arc<Gateway>,
-        id: RequestId,
-        run: RunId,
-    ) -> WaitingRequest<'a> {
+    /// Notes that the request with this id waits for the run that it follows.
+    pub(crate) fn begin(&self, id: RequestId, follower: RunFollower) -> WaitingRequest<'_> {
         let mut requests = self.lock();
-        requests.push_back((id.clone(), run.clone()));
+        requests.push_back((id.clone(), follower.run().clone()));
         if requests.len() > MAX_REMEMBERED {
             requests.pop_front();
         }
         drop(requests);
-        WaitingRequest { requests: self, gateway, id, run, is_answered: false }
+        WaitingRequest { requests: self, id, follower: Some(follower) }
     }
 
     /// Takes the run that a request waited for.
@@ -54,19 +49,18 @@ impl DurableRequests {
 }
 
 impl WaitingRequest<'_> {
-    /// The request is answered.
+    /// The request is answered: it follows the run no longer.
     pub(crate) fn answered(mut self) {
-        self.is_answered = true;
+        self.follower = None;
+        self.requests.take(&self.id);
     }
 }
 
 impl Drop for WaitingRequest<'_> {
     fn drop(&mut self) {
-        if self.is_answered {
-            self.requests.take(&self.id);
-        } else {
-            // It is remembered, because a notification may say that it was cancelled.
-            self.gateway.client_has_left(&self.run);
+        // The request is remembered, because a notification may say that it was cancelled.
+        if let Some(follower) = self.follower.take() {
+            follower.client_has_left();
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onecall_core::{ApprovalWay, RunId};
-use onecall_gateway::{RunRequest, StateOwner};
+use onecall_gateway::{RunFollower, RunRequest, StateOwner};
 use onecall_runtime::Observer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProtocolVersion,
@@ -28,16 +28,11 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        let (progress, channel) = match &request {
-            RunRequest::ExposedTool { .. } => {
-                ClientProgress::for_exposed_tool(self.client(), self.budget(), &context)
-            }
-            _ => ClientProgress::new(self.client(), self.budget(), &context),
-        };
-        let observer: Arc<dyn Observer> = Arc::new(progress);
-        let run = self.gateway().begin_durable(request, Arc::clone(&observer)).await?;
-        let state = InputState::first(run);
-        self.wait(state, observer, channel, given, context).await
+        let (progress, channel) = self.progress(given, &context);
+        let client = progress.client();
+        let follower = self.gateway().begin_durable(request, Arc::new(progress)).await?;
+        let state = InputState::first(follower.run().clone());
+        self.wait(state, Following { client, follower, channel }, given, context).await
     }
 
     /// Waits for a run that exists already.
@@ -48,8 +43,9 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
         let state = InputState::first(RunId::from_existing(run));
-        let (progress, channel) = ClientProgress::new(self.client(), self.budget(), &context);
-        self.wait(state, Arc::new(progress), channel, given, context).await
+        let (progress, channel) = self.progress(given, &context);
+        let following = self.follow(&state.run, progress, channel)?;
+        self.wait(state, following, given, context).await
     }
 
     /// Continues an exchange in which the client was asked for input.
@@ -62,7 +58,7 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<Result<CallToolResponse, ToolRequestError>, ErrorData> {
-        let (progress, channel) = ClientProgress::new(self.client(), self.budget(), &context);
+        let (progress, channel) = self.progress(given, &context);
         let owner = owner(&progress, given);
         let responses = given.input_responses.as_ref();
         let state = match InputState::open(self.gateway(), &owner, sealed, responses).await {
@@ -72,21 +68,48 @@ impl Handler {
             }
             Err(InputError::Store(error)) => return Ok(Err(WaitError::Store(error).into())),
         };
-        Ok(self.wait(state, Arc::new(progress), channel, given, context).await)
+        Ok(match self.follow(&state.run, progress, channel) {
+            Ok(following) => self.wait(state, following, given, context).await,
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    /// The progress of a request. That of an exposed tool is passed on as its server reports it.
+    fn progress(
+        &self,
+        given: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> (ClientProgress, ClientChannel) {
+        match self.gateway().is_exposed(&given.name) {
+            true => ClientProgress::for_exposed_tool(self.client(), self.budget(), context),
+            false => ClientProgress::new(self.client(), self.budget(), context),
+        }
+    }
+
+    /// Makes a request follow a run that exists already.
+    fn follow(
+        &self,
+        run: &RunId,
+        progress: ClientProgress,
+        channel: ClientChannel,
+    ) -> Result<Following, WaitError> {
+        let client = progress.client();
+        let follower = self.gateway().follow_run(run, Arc::new(progress));
+        let follower = follower.ok_or(WaitError::NotConfigured)?;
+        Ok(Following { client, follower, channel })
     }
 
     async fn wait(
         &self,
         state: InputState,
-        observer: Arc<dyn Observer>,
-        channel: ClientChannel,
+        following: Following,
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
+        let Following { client, follower, channel } = following;
         let gateway = self.gateway();
         let settings = gateway.approvals().unwrap_or_default();
         let watch = gateway.watch_run(&state.run).ok_or(WaitError::NotConfigured)?;
-        let client = observer.client();
         let waiter = RunWaiter {
             gateway,
             settings: &settings,
@@ -96,9 +119,8 @@ impl Handler {
             },
             peer: context.peer.clone(),
             client: &client,
-            observer,
         };
-        let request = self.durable_requests().begin(gateway, context.id.clone(), state.run.clone());
+        let request = self.durable_requests().begin(context.id.clone(), follower);
         let reply = run_with_client(wait_for_run(&waiter, watch), channel, context).await;
         request.answered();
         Ok(match reply? {
@@ -115,6 +137,15 @@ impl Handler {
             }
         })
     }
+}
+
+/// A request that follows a run.
+struct Following {
+    /// The name that the client gives itself.
+    client: String,
+    follower: RunFollower,
+    /// Receives what the client gets while it waits.
+    channel: ClientChannel,
 }
 
 fn owner(progress: &ClientProgress, given: &CallToolRequestParams) -> StateOwner {

@@ -10,7 +10,6 @@ use onecall_config::ApprovalSettings;
 use onecall_core::storage::StoreError;
 use onecall_core::{ItemId, ServerName, ServerQuestion, ServerQuestionKind};
 use onecall_gateway::{Gateway, ResumeError, RunAnswer, RunStatus, RunWatch, WaitingRun};
-use onecall_runtime::Observer;
 use rmcp::RoleServer;
 use rmcp::service::Peer;
 use serde_json::Value;
@@ -76,7 +75,6 @@ pub(crate) struct RunWaiter<'a> {
     pub(crate) forms: ClientForms,
     pub(crate) peer: Peer<RoleServer>,
     pub(crate) client: &'a str,
-    pub(crate) observer: Arc<dyn Observer>,
 }
 
 /// Waits for a run.
@@ -161,7 +159,7 @@ async fn waits_until<F: Future<Output = ()>>(
 impl RunWaiter<'_> {
     /// Continues a run that no process executes.
     async fn resume(&self, watch: &mut RunWatch) -> Result<(), WaitError> {
-        match self.gateway.resume(watch.run(), Some(Arc::clone(&self.observer))).await {
+        match self.gateway.resume(watch.run()).await {
             // Either way, the run has another state now.
             Ok(()) | Err(ResumeError::Ended | ResumeError::InPlace(_)) => Ok(()),
             Err(ResumeError::OwnedByOther) => {

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use onecall_core::{
-    CallSite, CallableName, Digest, DigestBuilder, JournalCall, JournalEvent, ToolError, ToolValue,
+    CallSite, CallableName, Digest, DigestBuilder, EngineName, JournalCall, JournalEvent,
+    RunEngine, ToolError, ToolValue,
 };
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,12 @@ impl Content {
 }
 
 #[derive(Serialize, Deserialize)]
+struct EngineHead<'a> {
+    name: Cow<'a, str>,
+    version: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize, Deserialize)]
 struct CalledHead<'a> {
     id: u64,
     name: Cow<'a, CallableName>,
@@ -80,6 +87,11 @@ impl EncodedEvent {
     /// Encodes an event. If its content is large, the content is returned as a value, too.
     pub(super) fn new(event: &JournalEvent) -> serde_json::Result<(Self, Option<CompressedValue>)> {
         let (kind, head, content) = match event {
+            JournalEvent::Engine(RunEngine { name, version }) => {
+                let version = version.as_deref().map(Cow::Borrowed);
+                let head = EngineHead { name: Cow::Borrowed(name.name()), version };
+                ("engine", serde_json::to_string(&head)?, None)
+            }
             JournalEvent::Called(call) => {
                 let head = CalledHead {
                     id: call.id,
@@ -199,6 +211,11 @@ impl StoredEvent {
     pub(super) fn decode(self, value: Option<Vec<u8>>) -> Option<JournalEvent> {
         let content = self.content.or(value);
         match self.kind.as_str() {
+            "engine" => {
+                let EngineHead { name, version } = serde_json::from_str(&self.head).ok()?;
+                let (name, version) = (EngineName::named(&name)?, version.map(Cow::into_owned));
+                Some(JournalEvent::Engine(RunEngine { name, version }))
+            }
             "called" => {
                 let head: CalledHead<'_> = serde_json::from_str(&self.head).ok()?;
                 Some(JournalEvent::Called(JournalCall {

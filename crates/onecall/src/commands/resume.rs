@@ -53,8 +53,9 @@ async fn finish(
     live: &Arc<LiveProgress>,
 ) -> Result<Arc<RunAnswer>, ResumeError> {
     let observer: Arc<dyn Observer> = Arc::clone(live) as Arc<dyn Observer>;
-    gateway.resume(run, Some(Arc::clone(&observer))).await?;
-    gateway.finish_run(run, Some(observer)).await
+    let _follower = gateway.follow_run(run, observer);
+    gateway.resume(run).await?;
+    gateway.finish_run(run).await
 }
 
 fn refuse(message: &str) -> ExitCode {

@@ -25,7 +25,9 @@ fn effects(events: &[JournalEvent]) -> (Vec<Value>, Vec<Value>) {
                 sent.insert(*call, arguments["id"].clone());
             }
             JournalEvent::Ended { call, .. } => ended.extend(sent.remove(call)),
-            JournalEvent::Cancelled { .. } | JournalEvent::Observed { .. } => {}
+            JournalEvent::Engine(_)
+            | JournalEvent::Cancelled { .. }
+            | JournalEvent::Observed { .. } => {}
         }
     }
     (ended, sent.into_values().collect())

@@ -3,6 +3,8 @@
 mod cuts;
 mod desk;
 mod divergence;
+mod edited_arguments;
+mod engine;
 mod may_ask;
 mod other_runs;
 mod programs;

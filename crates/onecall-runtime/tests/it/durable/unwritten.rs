@@ -61,7 +61,7 @@ await mcp__s__pay(id=3)";
     assert_eq!(process.tools.effects(), [json!(3)]);
     let mut words = process.journal_words().await;
     words.retain(|word| word != "observed");
-    assert_eq!(words.len(), 8, "{words:?}");
+    assert_eq!(words.len(), 9, "{words:?}");
 }
 
 #[tokio::test]

@@ -75,7 +75,7 @@ impl Tools {
         let annotations = match tool {
             "read" | "slow_read" => hints(true, false),
             "put" => hints(false, true),
-            "delete" | "pay" | "slow_pay" => hints(false, false),
+            "delete" | "slow_delete" | "pay" | "slow_pay" => hints(false, false),
             _ => return None,
         };
         let properties = json!({ "id": { "type": "integer" }, "of": {} });
@@ -250,6 +250,7 @@ impl Process {
 
 pub fn word(event: &JournalEvent) -> String {
     match event {
+        JournalEvent::Engine(engine) => format!("on {}", engine.name.name()),
         JournalEvent::Called(call) => format!("called {}", call.id),
         JournalEvent::Sent { call } => format!("sent {call}"),
         JournalEvent::Ended { call, .. } => format!("ended {call}"),

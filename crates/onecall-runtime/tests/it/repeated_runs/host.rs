@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use onecall_core::{
     BoxFuture, CallSite, CallableName, ClientId, EngineChoice, Failure, InPlaceReason, Language,
-    NodeCall, Program, ProgramHost, ProgramQuestion, Resolution, ResolutionFuture, RunLimits,
-    ServerName, SessionRequest, ToolAnnotations, ToolCall, ToolError, ToolName, ToolSpec,
-    ToolValue,
+    NodeCall, Program, ProgramHost, ProgramQuestion, Resolution, ResolutionFuture, RunEngine,
+    RunLimits, ServerName, SessionRequest, ToolAnnotations, ToolCall, ToolError, ToolName,
+    ToolSpec, ToolValue,
 };
 use onecall_engine::{
     EngineSettings, Engines, HeldCalls, Journalled, ObservationSink, ProgramOutput, RunControl,
@@ -309,6 +309,8 @@ impl Drop for UnfinishedCall<'_> {
 }
 
 impl ObservationSink for Host {
+    fn runs_on(&self, _engine: RunEngine) {}
+
     fn observed(&self, bytes: &[u8]) {
         if !self.is_replayed() {
             self.problem("an observation during the repetition".to_owned());

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use onecall_core::storage::*;
-use onecall_core::{InPlaceReason, JournalCall, JournalEvent, Timestamp, ToolError, ToolValue};
+use onecall_core::{
+    EngineName, InPlaceReason, JournalCall, JournalEvent, RunEngine, Timestamp, ToolError,
+    ToolValue,
+};
 use onecall_store::open_durable;
 use rusqlite::Connection;
 use serde_json::value::RawValue;
@@ -24,7 +27,10 @@ fn every_event_comes_back_as_it_was() {
     let json = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
     let failed = |error| JournalEvent::Ended { call: 8, result: Err(error) };
     let (name, message) = (tool("mcp__a__b"), noise(5_000, 1));
+    let engine = |name, version| JournalEvent::Engine(RunEngine { name, version });
     let events = vec![
+        engine(EngineName::CPython, Some("3.12.3".to_owned())),
+        engine(EngineName::TypeScript, None),
         called(0, "{}"),
         called(1, &format!("{{\"x\":\"{}\"}}", "y".repeat(100_000))),
         JournalEvent::Called(JournalCall {

@@ -8,7 +8,8 @@ use onecall_core::storage::{DurableState, FinalAnswer, Journals as _, QuestionSt
 use serde_json::json;
 
 use super::{DELETE_ONE, Desk};
-use crate::support::http_gateway::HttpGateway;
+use crate::support::http_gateway::{HttpGateway, stateless, stateless_request, text};
+use crate::support::raw_http::Request;
 
 #[test]
 fn a_cancelled_request_cancels_its_run_even_if_it_waits() {
@@ -86,4 +87,30 @@ fn a_client_that_leaves_cancels_a_run_that_does_not_wait() {
     desk.received.wait_for_cancel(&request);
     let runs = desk.store().durable_runs(true).expect("a store");
     desk.wait_until_ended(runs[0].id.as_str());
+}
+
+/// Over HTTP, clients of the revision without sessions are not told apart: anybody could send this
+/// notification.
+#[test]
+fn a_notification_without_a_session_cancels_no_run() {
+    let gateway = gateway_that_asks();
+    let desk = Desk::of(&gateway);
+    let message = stateless(7, "print('n', await mcp__fixture__counter())");
+    let address = gateway.address;
+    // The head of the response comes with the answer.
+    let answer = thread::spawn(move || stateless_request(&message).send(address).message());
+    let question = desk.open_questions(1).remove(0).question;
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": { "requestId": 7, "reason": "cancelled by the test" },
+    });
+    let cancel = cancel.to_string();
+    let accepted = Request::message(&cancel)
+        .header("MCP-Protocol-Version", "2026-07-28")
+        .header("Mcp-Method", "notifications/cancelled")
+        .send(gateway.address);
+    assert_eq!(accepted.status, 202);
+    desk.approve(&question.item);
+    let answer = answer.join().expect("an answer");
+    assert_eq!(text(&answer), "[Script executed successfully]\nn 1\n");
 }

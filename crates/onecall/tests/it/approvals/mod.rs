@@ -4,6 +4,7 @@
 mod answers;
 mod clients;
 mod expiry;
+mod followers;
 mod leaving;
 mod many;
 mod pruning;

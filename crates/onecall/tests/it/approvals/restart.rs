@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use onecall_core::storage::{AnswerReceipt, DurableState, Journals as _};
-use onecall_core::{QuestionKind, RunId, Verdict};
-use serde_json::json;
+use onecall_core::{ApprovalScope, QuestionKind, RunId, Verdict};
+use serde_json::{Value, json};
 use testkit::mcp::ToolAnswer;
 use testkit::process::wait_until;
 
 use super::{Agent, DELETE_ONE, DELETED_ONE, Desk, waiting_run};
-use crate::support::TIMEOUT;
+use crate::support::{TIMEOUT, has_system_python};
 
 /// How long a run of a killed gateway may take to be taken up: its lease has to end first.
 const TAKEN_UP: Duration = Duration::from_secs(60);
@@ -127,6 +127,54 @@ fn a_call_whose_outcome_is_unknown_is_not_repeated() {
         "[Script executed successfully]\ndone before\nread\n"
     );
     assert_eq!((desk.received.calls("stuck"), desk.received.calls("read")), (1, 2));
+}
+
+#[test]
+fn a_call_with_edited_arguments_is_asked_about_and_repeated_with_them() {
+    let desk = Desk::new(&json!({ "wait_seconds": 0, "ask": ["mcp__files__stuck"] }));
+    let mut agent = desk.agent();
+    let run = waiting_run(&agent.execute("print(await mcp__files__stuck(path='/a'))"));
+    let arguments = Some(json!({ "path": "/edited" }));
+    let edited = Verdict::Approve { scope: ApprovalScope::Once, arguments };
+    assert_eq!(desk.answer(&desk.open_item(), edited), AnswerReceipt::Accepted);
+    desk.received.wait_for_call("stuck");
+    agent.0.client().kill();
+    let mut agent = desk.agent();
+    // The lease of the killed gateway has to end first.
+    let answer = agent.resume(&run);
+    let line = answer.text.lines().nth(2).expect("a call");
+    assert!(line.ends_with(r#": {"path":"/edited"}"#), "{line}");
+    let question = desk.open_questions(1).remove(0).question;
+    assert_eq!(question.arguments, r#"{"path":"/edited"}"#);
+    assert_eq!(desk.answer(&question.item, Verdict::NotHappened), AnswerReceipt::Accepted);
+    assert!(wait_until(TIMEOUT, || desk.received.calls("stuck") == 2));
+    let messages = desk.received.messages();
+    let sent = messages.iter().filter(|message| message["params"]["name"] == "stuck");
+    assert!(sent.clone().all(|it| it["params"]["arguments"] == json!({ "path": "/edited" })));
+}
+
+#[test]
+fn a_run_whose_engine_is_gone_says_so() {
+    if !has_system_python() {
+        return;
+    }
+    let config = json!({ "engine": "cpython" });
+    let desk = Desk::with_config(&json!({ "wait_seconds": 0 }), &config);
+    let mut agent = desk.agent();
+    let run = waiting_run(&agent.execute(DELETE_ONE));
+    agent.0.client().close_stdin();
+    assert!(agent.0.client().wait(TIMEOUT).is_some());
+    let config = std::fs::read_to_string(desk.home.path("config.json")).expect("a configuration");
+    let mut config: Value = serde_json::from_str(&config).expect("JSON");
+    super::extend(&mut config, &json!({ "engine": "auto", "python": "/nowhere/python" }));
+    desk.home.write("config.json", config.to_string());
+    desk.approve(&desk.open_item());
+    let answer = finish(&mut desk.agent(), &run);
+    assert!(answer.is_error);
+    for part in ["the run began on 'cpython' (Python 3.", "/nowhere/python", "as a new run"] {
+        assert!(answer.text.contains(part), "{}", answer.text);
+    }
+    assert_eq!(desk.deletions(), 0);
 }
 
 #[test]

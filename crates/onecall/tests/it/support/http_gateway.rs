@@ -150,11 +150,16 @@ pub fn stateless_request(message: &str) -> Request<'_> {
         .header("Mcp-Name", "execute_program")
 }
 
-/// An `initialize`.
+/// An `initialize` of a client that cannot be asked anything.
 pub fn initialize() -> String {
+    initialize_with(&json!({}))
+}
+
+/// An `initialize` of a client with these capabilities.
+fn initialize_with(capabilities: &Value) -> String {
     let params = json!({
         "protocolVersion": "2025-11-25",
-        "capabilities": {},
+        "capabilities": capabilities,
         "clientInfo": { "name": "test", "version": "1" },
     });
     json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()
@@ -176,9 +181,17 @@ pub struct Client {
 
 impl Client {
     pub fn open(address: SocketAddr, authorization: &[&str]) -> Self {
+        Self::open_with(address, authorization, &initialize())
+    }
+
+    /// A client with these capabilities.
+    pub fn with_capabilities(address: SocketAddr, capabilities: &Value) -> Self {
+        Self::open_with(address, &[], &initialize_with(capabilities))
+    }
+
+    fn open_with(address: SocketAddr, authorization: &[&str], initialize: &str) -> Self {
         let token = authorization.first().map(|&token| token.to_owned());
-        let message = initialize();
-        let mut request = Request::message(&message);
+        let mut request = Request::message(initialize);
         if let Some(token) = &token {
             request = request.header("Authorization", token);
         }
@@ -207,7 +220,12 @@ impl Client {
 
     /// Starts a program and asks for progress.
     pub fn start(&self, id: u64, code: &str, progress: &str) -> HttpResponse {
-        let message = call(id, code, &json!({ "progressToken": progress })).to_string();
+        self.post(&call(id, code, &json!({ "progressToken": progress })))
+    }
+
+    /// Sends a request whose answer is a stream of events.
+    pub fn post(&self, message: &Value) -> HttpResponse {
+        let message = message.to_string();
         let answer = self.send(Request::message(&message));
         assert_eq!(answer.status, 200);
         answer
