@@ -74,6 +74,12 @@ impl RunKind {
         }
     }
 
+    /// Whether the run is one of a program, with the tools of the gateway or of another process.
+    #[must_use]
+    pub fn is_program(self) -> bool {
+        matches!(self, Self::Program | Self::Exec)
+    }
+
     /// Whether the run is a single call that no program or plan makes.
     #[must_use]
     pub fn is_single_call(self) -> bool {

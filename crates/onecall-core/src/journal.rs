@@ -1,4 +1,5 @@
-//! The journal of a run: the events that are needed to continue the run in another process.
+//! The journal of a run: the events that are needed to continue the run in another process, or to
+//! replay it after it has ended.
 //!
 //! A program is executed again from its start, and the journal answers the calls that have ended.
 //! The program behaves as before because it sees the same values in the same order: besides the
@@ -22,7 +23,7 @@ pub struct CallSite {
 }
 
 /// One event of a run. The order of events in a journal is the order in which they happened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalEvent {
     /// The program began on this engine. It is the first event of a run that has a program.
     Engine(RunEngine),
@@ -52,8 +53,24 @@ pub enum JournalEvent {
     },
 }
 
+impl JournalEvent {
+    /// The approximate size of the event in memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        const EVENT_BYTES: usize = 64;
+        let content = match self {
+            Self::Called(call) => call.arguments.len() + call.name.as_str().len(),
+            Self::Ended { result: Ok(value), .. } => value.size(),
+            Self::Ended { result: Err(error), .. } => error.to_string().len(),
+            Self::Observed { bytes } => bytes.len(),
+            Self::Engine(_) | Self::Sent { .. } | Self::Cancelled { .. } => 0,
+        };
+        EVENT_BYTES + content
+    }
+}
+
 /// A call as the journal keeps it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalCall {
     /// Distinguishes the calls and questions of one run. A run that is continued uses the same ids.
     pub id: u64,

@@ -26,6 +26,15 @@ pub enum ToolValue {
     },
 }
 
+/// Values are equal if their kind and their text are.
+impl PartialEq for ToolValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.encode() == other.encode()
+    }
+}
+
+impl Eq for ToolValue {}
+
 /// The serialized form of a value with content: the kind and the text of the value, and the
 /// content.
 #[derive(Deserialize)]

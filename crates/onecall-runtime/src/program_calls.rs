@@ -80,7 +80,7 @@ impl ProgramHost for ProgramCalls<'_> {
                 name: call.name.clone(),
                 site: call.site.clone(),
                 arguments: call.arguments.get().to_owned(),
-                definition: self.names.known(&call.name).map(|spec| journal.definition(&spec)),
+                definition: journal.definition(|| self.names.known(&call.name)),
             });
         }
         Box::pin(self.answer(call))

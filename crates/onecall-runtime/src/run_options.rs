@@ -7,9 +7,9 @@ use crate::Journal;
 /// Options of a run. The default is a run without a journal.
 #[derive(Clone, Default)]
 pub struct RunOptions {
-    /// The journal of the run, if it can be continued in another process. The run has the id of the
-    /// journal. It is recorded when it ends; if the future of the run is dropped before that, it is
-    /// not recorded and its questions stay open, because it can be continued.
+    /// The journal of the run, if it can be continued in another process or is replayed. The run has the
+    /// id of the journal. A run that can be continued is recorded when it ends; if the future of the run
+    /// is dropped before that, it is not recorded and its questions stay open. A replay is not recorded.
     pub journal: Option<Arc<Journal>>,
 }
 

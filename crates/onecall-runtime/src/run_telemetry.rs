@@ -38,7 +38,7 @@ pub(crate) struct RunTelemetry<'a> {
     calls: AtomicU64,
     is_closed: AtomicBool,
     /// Whether the run can be continued in another process.
-    is_journalled: bool,
+    is_durable: bool,
 }
 
 impl<'a> RunTelemetry<'a> {
@@ -84,7 +84,7 @@ impl<'a> RunTelemetry<'a> {
             engine: Mutex::default(),
             calls: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
-            is_journalled: journal.is_some(),
+            is_durable: journal.is_some_and(Journal::is_durable),
         }
     }
 
@@ -206,7 +206,7 @@ impl<'a> RunTelemetry<'a> {
 /// A run whose future is dropped counts as cancelled, or as suspended if it can be continued.
 impl Drop for RunTelemetry<'_> {
     fn drop(&mut self) {
-        let outcome = if self.is_journalled { label::SUSPENDED } else { label::CANCELLED };
+        let outcome = if self.is_durable { label::SUSPENDED } else { label::CANCELLED };
         self.close(outcome, None);
     }
 }

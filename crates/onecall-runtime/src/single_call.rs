@@ -95,7 +95,7 @@ impl Runtime {
                     name: name.clone(),
                     site: None,
                     arguments: arguments.get().to_owned(),
-                    definition: tool.as_ref().ok().map(|spec| journal.definition(spec)),
+                    definition: journal.definition(|| tool.as_ref().ok().cloned()),
                 });
             }
             let (name, run) = (name.clone(), Arc::clone(&context));

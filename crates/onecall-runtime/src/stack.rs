@@ -44,10 +44,12 @@ impl RunLayers<'_> {
         Self: 'a,
     {
         let Self { log, limits, journal, approvals, held } = self;
-        let asking = approvals.map(|it| Asking { desk: &*it.desk, held, journal, log });
+        // The journal of a run that no other process can continue is not written ahead.
+        let durable = journal.filter(|journal| journal.is_durable());
+        let asking = approvals.map(|it| Asking { desk: &*it.desk, held, journal: durable, log });
         let approval = approvals.zip(asking).map(|(it, asking)| ApprovalStep::new(it, asking));
         let made_before = journal.map_or(0, Journal::recorded_ends);
-        let written = WriteAhead::new(shared, journal);
+        let written = WriteAhead::new(shared, durable);
         let limited = ConcurrencyLimit::new(written, limits.max_parallel_calls);
         let decided = DecisionLayer::new(limited, log, approval);
         let counted = Quota::new(decided, limits.max_tool_calls, made_before);

@@ -11,6 +11,7 @@ mod approval;
 mod error;
 mod journal;
 mod listing;
+mod replay;
 mod run;
 mod shape;
 
@@ -26,6 +27,7 @@ pub use self::journal::{
     StoredJournal,
 };
 pub use self::listing::{ListingKey, MAX_LISTING_BYTES, StoredListing, ToolListStore};
+pub use self::replay::{RecordedJournal, ReplayData, ReplayObstacle};
 pub use self::run::{
     Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoredCall,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::StoreError;
+use super::{ReplayData, StoreError};
 use crate::text::tokens_of_size;
 use crate::{RunId, TextSizes, Timestamp, TokenUsage};
 
@@ -26,10 +26,19 @@ pub struct RunRecord {
     pub output: Option<String>,
     /// The calls of the run, in the order in which they began.
     pub calls: Vec<StoredCall>,
+    /// What a replay of the run needs.
+    pub replay: ReplayData,
 }
 
 impl RunRecord {
-    /// The approximate size of the record in a store.
+    /// The approximate size of the record in memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.stored_bytes() + self.replay.memory_bytes()
+    }
+
+    /// The approximate size of the record in a store, without the journal: how much that takes is
+    /// known when it has been compressed.
     #[must_use]
     pub fn stored_bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
@@ -104,7 +113,7 @@ impl RunSummary {
 pub enum RunDetail {
     /// Everything except arguments, results and output.
     Metadata,
-    /// Everything, so that the run can be replayed without servers.
+    /// Everything, and the journal of a program, so that the run can be replayed without servers.
     Full,
 }
 

@@ -83,7 +83,7 @@ def begin(observations):
         _stop_unreadable()
     identity = _take_text()
     if identity != IDENTITY:
-        stop(f"the run began on '{identity[2:]}', and would be continued on '{IDENTITY[2:]}'")
+        stop(f"the run began on '{identity[2:]}', and this process runs on '{IDENTITY[2:]}'")
     _go_on_if_used_up()
 
 
@@ -188,19 +188,24 @@ def _repeated_answers():
         if kind == ANSWERS:
             return _arrived([_take_number() for _ in range(_take_number())])
         if kind != EMPTY_WAITS:
-            loop = events._get_running_loop()
-            # After the last task has ended, the loop takes one more turn.
-            has_ended = loop is not None and not tasks.all_tasks(loop)
-            stop(_difference("ends" if has_ended else "waits", kind))
+            stop(_difference(_waits_or_ends(), kind))
         _empty_waits_left = _take_number() or _stop_unreadable()
     _empty_waits_left -= 1
     return ()
 
 
+def _waits_or_ends():
+    """What the program does when its event loop waits for answers."""
+    loop = events._get_running_loop()
+    # After the last task has ended, the loop takes one more turn.
+    has_ended = loop is not None and not tasks.all_tasks(loop)
+    return "ends" if has_ended else "waits"
+
+
 def _arrived(ids):
     for call_id in ids:
         if call_id not in _onecall_loop._pending:
-            stop(f"the recorded run got the answer to call {call_id}, which the program has not made")
+            stop(_difference(_waits_or_ends(), ANSWER, " that it has not made now"))
         while call_id not in _early_answers:
             keep_answers(wire.wait(None))
     return [_early_answers.pop(call_id) for call_id in ids]

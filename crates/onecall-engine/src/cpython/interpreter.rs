@@ -152,8 +152,8 @@ enum Unusable {
     MissingModules { modules: Vec<String> },
 }
 
-/// Decides whether an interpreter can be used, from what it reports about itself.
-/// The version of an interpreter that can be used.
+/// Decides whether an interpreter can be used, from what it reports about itself. The result is its
+/// version.
 fn check_report(probed: ProbeReport) -> Result<(u32, u32, u32), Unusable> {
     let ProbeReport { implementation, version, lacks: modules } = probed;
     let (major, minor, _) = version;

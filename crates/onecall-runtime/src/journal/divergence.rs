@@ -8,7 +8,17 @@ use onecall_core::{CallSite, CallableName, ErrorSummary, Failure, JournalCall};
 /// The class of the error with which a run ends that does not repeat its journal.
 const REPLAY_ERROR: &str = "ReplayError";
 
-/// How a continued run differs from its journal. The run is stopped, and nothing is executed.
+/// Why a program is executed again, for the text of its failure.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Repetition {
+    /// To continue its run.
+    Continued,
+    /// To replay its run.
+    Replay,
+}
+
+/// How a continued or replayed run differs from its journal. The run is stopped, and nothing is
+/// executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// The line of the program at which it differs, if it is known.
@@ -76,12 +86,38 @@ impl Divergence {
         Self::at(call.site.as_ref(), difference)
     }
 
+    /// The worker found a difference; `next` is the journalled call that would have come next.
+    pub(super) fn observed(difference: &str, next: Option<&JournalCall>) -> Self {
+        let line = next.and_then(|call| line_of(call.site.as_ref()));
+        let next = match (next, line) {
+            (Some(call), Some(line)) => {
+                format!("; its next call was that of '{}' in line {line}", call.name)
+            }
+            _ => String::new(),
+        };
+        Self::at(None, Difference::Observed(format!("{difference}{next}")))
+    }
+
     /// The failure of a run that is stopped for this reason.
-    pub(super) fn failure(&self) -> Failure {
-        let message = visible(&self.to_string()).into_owned();
+    pub(super) fn failure(&self, repetition: Repetition) -> Failure {
+        let (aim, end) = match repetition {
+            Repetition::Continued => (
+                "continued",
+                "Nothing was executed after the difference; start the program again as a new run",
+            ),
+            Repetition::Replay => ("replayed", "A replay makes no calls, so nothing was executed"),
+        };
+        let place = self.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        let change =
+            self.interpreter.iter().map(|change| format!(". {change}")).collect::<String>();
+        let message = format!(
+            "the run cannot be {aim}, because the program does not repeat what it did before{place}: \
+             {}{change}. {end}",
+            self.difference
+        );
         let error = ErrorSummary {
             kind: REPLAY_ERROR.to_owned(),
-            message,
+            message: visible(&message).into_owned(),
             line: self.line.map(u64::from),
             ..ErrorSummary::default()
         };
@@ -93,51 +129,27 @@ fn line_of(site: Option<&CallSite>) -> Option<u32> {
     site.map(|site| site.line).filter(|line| *line > 0)
 }
 
-impl fmt::Display for Divergence {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "the run cannot be continued, because the program does not repeat what it did",
-        )?;
-        f.write_str(" before")?;
-        if let Some(line) = self.line {
-            write!(f, " (line {line})")?;
+        match self {
+            Self::Name { before, now } => write!(f, "it calls '{now}', and it called '{before}'"),
+            Self::Site { name, before, now } => {
+                let (before, now) = (Place(before), Place(now));
+                write!(f, "it calls '{name}' at {now}, and it called it at {before}")
+            }
+            Self::Arguments { name } => write!(f, "it calls '{name}' with other arguments"),
+            Self::Definition { name } => {
+                write!(f, "the definition of '{name}' has changed since the call")
+            }
+            Self::NewCall { name } => {
+                write!(f, "it calls '{name}', which it did not call at this point")
+            }
+            Self::MissingCall { name, error: None } => write!(f, "it did not call '{name}' again"),
+            Self::MissingCall { name, error: Some(error) } => {
+                write!(f, "it did not call '{name}' again. It ended with: {error}")
+            }
+            Self::Observed(difference) => f.write_str(difference),
         }
-        match &self.difference {
-            Difference::Name { before, now } => {
-                write!(f, ": it calls '{now}', and it called '{before}'")
-            }
-            Difference::Site { name, before, now } => {
-                write!(
-                    f,
-                    ": it calls '{name}' at {}, and it called it at {}",
-                    Place(now),
-                    Place(before)
-                )
-            }
-            Difference::Arguments { name } => {
-                write!(f, ": it calls '{name}' with other arguments")
-            }
-            Difference::Definition { name } => {
-                write!(f, ": the definition of '{name}' has changed since the call")
-            }
-            Difference::NewCall { name } => {
-                write!(f, ": it calls '{name}', which it did not call at this point")
-            }
-            Difference::MissingCall { name, error } => {
-                write!(f, ": it did not call '{name}' again")?;
-                match error {
-                    Some(error) => write!(f, ". It ended with: {error}"),
-                    None => Ok(()),
-                }
-            }
-            Difference::Observed(difference) => write!(f, ": {difference}"),
-        }?;
-        if let Some(change) = &self.interpreter {
-            write!(f, ". {change}")?;
-        }
-        f.write_str(
-            ". Nothing was executed after the difference; start the program again as a new run",
-        )
     }
 }
 

@@ -1,48 +1,57 @@
-//! The journal of a run, which makes it possible to continue the run in another process.
+//! The journal of a run, which makes it possible to continue the run in another process, and to replay
+//! it after it has ended.
 //!
-//! [`JournalWriter`] is the thread that writes the journals of all runs. [`Journal`] belongs to one
-//! run: it appends the run's events, answers the calls of a continued run, and notices if the program
-//! does something else than before.
+//! [`Journal`] belongs to one run: it appends the run's events, answers the calls of a continued or
+//! replayed run, and notices if the program does something else than before (`comparison.rs`).
+//! [`JournalWriter`] is the thread that writes the journals of runs that can be continued;
+//! [`EventCopy`] has the events for the record of a run.
 
 mod abandonment;
+mod comparison;
 mod divergence;
 mod engine;
 mod error;
+mod event_copy;
 mod open_call;
+mod purpose;
 mod questions;
 mod recorded;
 mod writer;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onecall_catalog::definition_digest;
-use onecall_core::storage::{DurableRun, StoredJournal};
+use onecall_core::storage::{DurableRun, RecordedJournal, StoredJournal};
 use onecall_core::{
-    CallableName, Digest, Failure, InPlaceReason, JournalCall, JournalEvent, ResolvedCall,
-    RunEngine, RunId, Timestamp, ToolError, ToolSpec, ToolValue,
+    CallableName, Digest, Failure, InPlaceReason, JournalEvent, RunEngine, RunId, Timestamp,
+    ToolError, ToolSpec, ToolValue,
 };
 use onecall_engine::{Journalled, ObservationSink};
 use tokio::sync::watch;
 
 pub(crate) use abandonment::abandon_if_dropped;
+use divergence::Repetition;
 pub use divergence::{Difference, Divergence};
 pub use error::JournalError;
+pub(crate) use event_copy::EventCopy;
 pub(crate) use open_call::OpenJournalCall;
+use purpose::{JournalPurpose, random_seed};
 use questions::is_question;
 pub(crate) use recorded::RecordedCall;
-use recorded::{RecordedEvents, event_bytes};
+use recorded::RecordedEvents;
 pub use writer::JournalWriter;
 use writer::RunLink;
 
 /// The journal of one run.
 pub struct Journal {
     link: Arc<RunLink>,
-    writer: Arc<JournalWriter>,
+    purpose: JournalPurpose,
     started: Timestamp,
     seed: [u8; 32],
-    /// What the journal had when this process took the run over; empty for a new run.
+    /// What the journal had when this process took the run over, or what the record of a replayed run
+    /// has; empty for a new run.
     recorded: RecordedEvents,
     state: Mutex<JournalState>,
     /// Whether the program has repeated everything that the journal has.
@@ -69,6 +78,8 @@ struct JournalState {
     engine: Option<RunEngine>,
     in_place: Option<InPlaceReason>,
     digests: HashMap<CallableName, (Arc<ToolSpec>, Digest)>,
+    /// Gets each event, for the record of the run.
+    copy: Option<Arc<EventCopy>>,
 }
 
 impl Journal {
@@ -91,32 +102,80 @@ impl Journal {
     ) -> Arc<Self> {
         let unreadable = stored.unreadable;
         let recorded = RecordedEvents::of(stored.events);
+        let link = RunLink::new(run.id.clone(), fence, recorded.count());
+        let purpose = JournalPurpose::Continuation(writer);
+        let journal = Self::new(link, purpose, run.started, run.seed, recorded);
+        journal.lock().in_place = run.in_place;
+        if unreadable > 0 {
+            journal.stop(damaged(journal.recorded.count(), unreadable));
+        }
+        Arc::new(journal)
+    }
+
+    /// The journal of a new run that cannot be continued in another process. It is only kept in memory,
+    /// until the run is recorded.
+    pub(crate) fn for_record() -> io::Result<Arc<Self>> {
+        let (started, seed) = (Timestamp::now(), random_seed()?);
+        let link = RunLink::new(RunId::generate(started.0), 0, 0);
+        let (purpose, recorded) = (JournalPurpose::Record, RecordedEvents::default());
+        Ok(Arc::new(Self::new(link, purpose, started, seed, recorded)))
+    }
+
+    /// The journal with which a recorded run is replayed. It answers the calls of the program as they
+    /// were answered before; nothing is ever executed.
+    #[must_use]
+    pub fn replay(run: RunId, started: Timestamp, journal: RecordedJournal) -> Arc<Self> {
+        let recorded = RecordedEvents::of(journal.events);
+        let link = RunLink::new(run, 0, recorded.count());
+        Arc::new(Self::new(link, JournalPurpose::Replay, started, journal.seed, recorded))
+    }
+
+    fn new(
+        link: RunLink,
+        purpose: JournalPurpose,
+        started: Timestamp,
+        seed: [u8; 32],
+        recorded: RecordedEvents,
+    ) -> Self {
+        let bytes = recorded.events().iter().map(JournalEvent::memory_bytes).sum::<usize>();
         let state = JournalState {
-            next: recorded.count,
-            bytes: recorded.bytes,
+            next: recorded.count(),
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
             made: HashSet::new(),
-            unrepeated: recorded.calls.keys().copied().collect(),
+            unrepeated: recorded.call_ids().collect(),
             observations_repeated: recorded.observations.is_empty(),
             divergence: None,
             engine: None,
-            in_place: run.in_place,
+            in_place: None,
             digests: HashMap::new(),
+            copy: None,
         };
-        let journal = Self {
-            link: Arc::new(RunLink::new(run.id.clone(), fence, recorded.count)),
-            writer,
-            started: run.started,
-            seed: run.seed,
+        Self {
+            link: Arc::new(link),
+            purpose,
+            started,
+            seed,
             live: watch::Sender::new(state.is_live()),
             recorded,
             state: Mutex::new(state),
             is_abandoned: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
-        };
-        if unreadable > 0 {
-            journal.stop(damaged(journal.recorded.count, unreadable));
         }
-        Arc::new(journal)
+    }
+
+    /// Begins to copy all events for the record of the run. The copy begins with the events of earlier
+    /// processes.
+    pub(crate) fn copy_events(&self) -> Arc<EventCopy> {
+        let mut state = self.lock();
+        let copy = match state.in_place {
+            Some(reason) => Arc::new(EventCopy::impossible(reason.into())),
+            None => Arc::new(EventCopy::new(self.seed)),
+        };
+        for event in self.recorded.events() {
+            copy.add(event.memory_bytes(), || event.clone());
+        }
+        state.copy = Some(Arc::clone(&copy));
+        copy
     }
 
     /// The run that the journal belongs to.
@@ -140,7 +199,25 @@ impl Journal {
     /// Whether an earlier process began the run.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
-        self.recorded.count > 0
+        self.recorded.count() > 0
+    }
+
+    /// Whether another process can continue the run.
+    pub(crate) fn is_durable(&self) -> bool {
+        matches!(self.purpose, JournalPurpose::Continuation(_))
+    }
+
+    /// Whether a recorded run is replayed.
+    pub(crate) fn is_replay(&self) -> bool {
+        matches!(self.purpose, JournalPurpose::Replay)
+    }
+
+    /// How many recorded tool calls the program has not made again.
+    #[must_use]
+    pub fn unrepeated_calls(&self) -> usize {
+        let state = self.lock();
+        let calls = state.unrepeated.iter().filter_map(|id| self.recorded.call(*id));
+        calls.filter(|recorded| !is_question(&recorded.call.name)).count()
     }
 
     /// Whether the program has repeated everything that the journal has; always true for a new run.
@@ -180,12 +257,12 @@ impl Journal {
     /// If they cannot be written, or this process has lost the run's lease.
     pub async fn sync(&self) -> Result<(), JournalError> {
         let appended = self.lock().next;
-        self.writer.sync(&self.link, appended).await
+        self.purpose.sync(&self.link, appended).await
     }
 
     /// Waits until there is room in memory for more events.
     pub(crate) async fn room(&self) {
-        self.writer.room().await;
+        self.purpose.room().await;
     }
 
     /// What engines need to make the run repeatable.
@@ -193,68 +270,9 @@ impl Journal {
         Journalled { seed: self.seed, observations: &self.recorded.observations, sink: self }
     }
 
-    /// Notes a call or question of the program, as soon as it is made: the order of events is that of
-    /// the program. A call that is not the one in the journal stops the run.
-    pub(crate) fn called(&self, call: JournalCall) {
-        let mut state = self.lock();
-        if !state.made.insert(call.id) {
-            drop(state);
-            let reason = "the program's process was ended because it used a call id twice";
-            self.stop(Failure::WorkerDied { reason: reason.to_owned() });
-            return;
-        }
-        let Some(recorded) = self.recorded.calls.get(&call.id) else {
-            // Workers number their calls in the order in which they make them. Without a worker, as in
-            // a plan without transforms, calls that depend on different answers come in any order.
-            let has_worker = !self.recorded.observations.is_empty();
-            if has_worker && call.id < self.recorded.last_call {
-                let difference = Difference::NewCall { name: call.name.clone() };
-                self.diverge(&mut state, Divergence::at(call.site.as_ref(), difference));
-            } else {
-                self.append(&mut state, JournalEvent::Called(call));
-            }
-            return;
-        };
-        match difference(&recorded.call, &call) {
-            Some(difference) => {
-                self.diverge(&mut state, Divergence::at(call.site.as_ref(), difference));
-            }
-            None => {
-                state.unrepeated.remove(&call.id);
-                self.update_live(&state);
-            }
-        }
-    }
-
-    /// The digest of a tool's definition.
-    pub(crate) fn definition(&self, spec: &Arc<ToolSpec>) -> Digest {
-        let mut state = self.lock();
-        match state.digests.get(&spec.callable) {
-            Some((known, digest)) if Arc::ptr_eq(known, spec) => *digest,
-            _ => {
-                let digest = definition_digest(spec);
-                state.digests.insert(spec.callable.clone(), (Arc::clone(spec), digest));
-                digest
-            }
-        }
-    }
-
-    /// Compares the tool of a call with the one that the journal has. If its definition has changed,
-    /// the run is stopped.
-    pub(crate) fn check_definition(&self, call: &ResolvedCall) -> bool {
-        let recorded = self.recorded.calls.get(&call.id).and_then(|it| it.call.definition);
-        let (Some(before), Ok(spec)) = (recorded, &call.tool) else { return true };
-        if self.definition(spec) == before {
-            return true;
-        }
-        let difference = Difference::Definition { name: call.name.clone() };
-        self.diverge(&mut self.lock(), Divergence::at(call.site.as_ref(), difference));
-        false
-    }
-
     /// What an earlier process recorded about a call.
-    pub(crate) fn recorded(&self, call: u64) -> Option<&RecordedCall> {
-        self.recorded.calls.get(&call)
+    pub(crate) fn recorded(&self, call: u64) -> Option<RecordedCall<'_>> {
+        self.recorded.call(call)
     }
 
     /// Whether a call is answered from the journal.
@@ -264,18 +282,22 @@ impl Journal {
 
     /// How many recorded tool calls have ended.
     pub(crate) fn recorded_ends(&self) -> u64 {
-        let calls = self.recorded.calls.values().filter(|it| it.end.is_some());
-        let calls = calls.filter(|it| !is_question(&it.call.name));
-        u64::try_from(calls.count()).unwrap_or(u64::MAX)
+        let calls = self.recorded.call_ids().filter_map(|id| self.recorded.call(id));
+        let ended = calls.filter(|it| it.end.is_some() && !is_question(&it.call.name));
+        u64::try_from(ended.count()).unwrap_or(u64::MAX)
     }
 
     /// Waits until the program has repeated everything that the journal has.
     pub(crate) async fn wait_until_live(&self) {
+        if self.is_live() {
+            return;
+        }
         // The sender lives as long as the journal.
         _ = self.live.subscribe().wait_for(|is_live| *is_live).await;
     }
 
-    /// Notes that a call may have effects from now on, and waits until that is on disk.
+    /// Notes that a call may have effects from now on, and waits until that is on disk if another process
+    /// can continue the run.
     pub(crate) async fn sent(&self, call: u64) -> Result<(), JournalError> {
         self.append(&mut self.lock(), JournalEvent::Sent { call });
         self.sync().await
@@ -318,26 +340,6 @@ impl Journal {
         }
     }
 
-    /// The result of a run that has ended: a divergence, if there was one, or if the program has not
-    /// repeated all recorded calls.
-    pub(crate) fn checked<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
-        if let Some(divergence) = self.divergence() {
-            return Err(divergence.failure());
-        }
-        let error = match &result {
-            Ok(_) => None,
-            Err(failure @ (Failure::Raised { .. } | Failure::TimedOut { .. })) => {
-                let summary = failure.summary();
-                Some(format!("{}: {}", summary.kind, summary.message))
-            }
-            Err(_) => return result,
-        };
-        let mut state = self.lock();
-        let missing = state.unrepeated.first().and_then(|id| self.recorded.calls.get(id));
-        let Some(missing) = missing else { return result };
-        Err(self.diverge(&mut state, Divergence::missing(&missing.call, error)))
-    }
-
     fn append(&self, state: &mut JournalState, event: JournalEvent) {
         if state.next == 0
             && let Some(engine) = &state.engine
@@ -349,20 +351,36 @@ impl Journal {
     }
 
     fn append_event(&self, state: &mut JournalState, event: JournalEvent) {
-        let bytes = event_bytes(&event);
+        let bytes = event.memory_bytes();
         let number = state.next;
         state.next += 1;
-        state.bytes = state.bytes.saturating_add(bytes);
-        self.writer.append(&self.link, number, event, usize::try_from(bytes).unwrap_or(usize::MAX));
+        state.bytes = state.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        match &state.copy {
+            Some(copy) if self.is_durable() => {
+                copy.add(bytes, || event.clone());
+                self.purpose.append(&self.link, number, event, bytes);
+            }
+            Some(copy) => copy.add(bytes, || event),
+            None => self.purpose.append(&self.link, number, event, bytes),
+        }
     }
 
     /// Stops the run because of a divergence, and returns the failure that it ends with.
     fn diverge(&self, state: &mut JournalState, divergence: Divergence) -> Failure {
         let interpreter = self.changed_interpreter(state.engine.as_ref());
         let divergence = state.divergence.get_or_insert(Divergence { interpreter, ..divergence });
-        let failure = divergence.failure();
+        let failure = self.failure_of(divergence);
         self.link.stop(|| failure.clone());
         failure
+    }
+
+    /// The failure of a run that differs from its journal.
+    fn failure_of(&self, divergence: &Divergence) -> Failure {
+        divergence.failure(if self.is_replay() {
+            Repetition::Replay
+        } else {
+            Repetition::Continued
+        })
     }
 
     fn update_live(&self, state: &JournalState) {
@@ -411,15 +429,21 @@ impl ObservationSink for Journal {
     }
 
     fn diverged(&self, difference: &str) {
-        let difference = Difference::Observed(difference.to_owned());
-        self.diverge(&mut self.lock(), Divergence { line: None, difference, interpreter: None });
+        let mut state = self.lock();
+        let next = state.unrepeated.first().and_then(|id| self.recorded.call(*id));
+        let next = next.map(|recorded| recorded.call);
+        let divergence = Divergence::observed(difference, next);
+        self.diverge(&mut state, divergence);
     }
 
     fn in_place_only(&self, reason: InPlaceReason) {
         let mut state = self.lock();
         if state.in_place.is_none() {
             state.in_place = Some(reason);
-            self.writer.set_in_place(&self.link, reason);
+            self.purpose.set_in_place(&self.link, reason);
+            if let Some(copy) = &state.copy {
+                copy.drop_events(reason.into());
+            }
         }
     }
 }
@@ -440,19 +464,4 @@ pub(crate) async fn stopped(journal: Option<&Journal>) -> Failure {
         Some(journal) => journal.stopped().await,
         None => std::future::pending().await,
     }
-}
-
-/// The difference between a recorded call and the one that the program makes now, except for the
-/// definition of the tool.
-fn difference(before: &JournalCall, now: &JournalCall) -> Option<Difference> {
-    if before.name != now.name {
-        return Some(Difference::Name { before: before.name.clone(), now: now.name.clone() });
-    }
-    let name = now.name.clone();
-    if let (Some(before), Some(now)) = (&before.site, &now.site)
-        && before != now
-    {
-        return Some(Difference::Site { name, before: before.clone(), now: now.clone() });
-    }
-    (before.arguments != now.arguments).then_some(Difference::Arguments { name })
 }

@@ -14,16 +14,16 @@ pub(crate) struct OpenJournalCall<'a> {
 impl Journal {
     /// Waits until a call may be made: until the program has repeated everything that the journal has.
     /// The error is the result of a call that the journal answers. A call that the program cancelled
-    /// before waits until the program cancels it again.
+    /// before waits until the program cancels it again. In a replay, every call without an end waits.
     pub(crate) async fn open_call(
         &self,
         id: u64,
     ) -> Result<OpenJournalCall<'_>, Result<ToolValue, ToolError>> {
         let recorded = self.recorded(id);
-        if let Some(end) = recorded.and_then(|recorded| recorded.end.as_ref()) {
+        if let Some(end) = recorded.and_then(|recorded| recorded.end) {
             return Err(end.clone());
         }
-        if recorded.is_some_and(|recorded| recorded.is_cancelled) {
+        if self.is_replay() || recorded.is_some_and(|recorded| recorded.is_cancelled) {
             return std::future::pending().await;
         }
         let open = OpenJournalCall { journal: self, id, is_over: false };

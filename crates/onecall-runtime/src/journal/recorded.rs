@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use onecall_core::{JournalCall, JournalEvent, RunEngine, ToolError, ToolValue};
 
 /// A call of an earlier process, as the journal has it.
-#[derive(Clone, Debug)]
-pub(crate) struct RecordedCall {
-    pub(crate) call: JournalCall,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordedCall<'a> {
+    pub(crate) call: &'a JournalCall,
     /// How often the call was about to be sent.
     pub(crate) attempts: u64,
     /// The result, if the call ended.
-    pub(crate) end: Option<Result<ToolValue, ToolError>>,
+    pub(crate) end: Option<&'a Result<ToolValue, ToolError>>,
     /// Whether the program cancelled the call.
     pub(crate) is_cancelled: bool,
 }
@@ -21,60 +21,78 @@ pub(crate) struct RecordedCall {
 pub(super) struct RecordedEvents {
     /// The engine that the program began on.
     pub(super) engine: Option<RunEngine>,
-    pub(super) calls: HashMap<u64, RecordedCall>,
+    events: Vec<JournalEvent>,
+    calls: HashMap<u64, CallEvents>,
     /// The highest id of a call.
     pub(super) last_call: u64,
     /// What the worker observed, joined.
     pub(super) observations: Vec<u8>,
-    /// How many events there are.
-    pub(super) count: u64,
-    pub(super) bytes: u64,
+}
+
+/// Where the events of a call are among all events.
+#[derive(Debug, Default)]
+struct CallEvents {
+    called: usize,
+    ended: Option<usize>,
+    attempts: u64,
+    is_cancelled: bool,
 }
 
 impl RecordedEvents {
     pub(super) fn of(events: Vec<JournalEvent>) -> Self {
         let mut recorded = Self::default();
-        for event in events {
-            recorded.count += 1;
-            recorded.bytes += event_bytes(&event);
-            recorded.add(event);
+        for (position, event) in events.iter().enumerate() {
+            recorded.add(position, event);
         }
-        recorded
+        Self { events, ..recorded }
     }
 
-    fn add(&mut self, event: JournalEvent) {
+    fn add(&mut self, position: usize, event: &JournalEvent) {
         match event {
-            JournalEvent::Engine(engine) => self.engine = Some(engine),
+            JournalEvent::Engine(engine) => self.engine = Some(engine.clone()),
             JournalEvent::Called(call) => {
-                let recorded = RecordedCall { call, attempts: 0, end: None, is_cancelled: false };
-                self.last_call = self.last_call.max(recorded.call.id);
-                self.calls.insert(recorded.call.id, recorded);
+                self.last_call = self.last_call.max(call.id);
+                let events = CallEvents { called: position, ..CallEvents::default() };
+                self.calls.insert(call.id, events);
             }
-            JournalEvent::Sent { call } => self.change(call, |call| call.attempts += 1),
-            JournalEvent::Ended { call, result } => {
-                self.change(call, |call| call.end = Some(result));
+            JournalEvent::Sent { call } => self.change(*call, |call| call.attempts += 1),
+            JournalEvent::Ended { call, .. } => {
+                self.change(*call, |call| call.ended = Some(position));
             }
-            JournalEvent::Cancelled { call } => self.change(call, |call| call.is_cancelled = true),
-            JournalEvent::Observed { bytes } => self.observations.extend_from_slice(&bytes),
+            JournalEvent::Cancelled { call } => self.change(*call, |call| call.is_cancelled = true),
+            JournalEvent::Observed { bytes } => self.observations.extend_from_slice(bytes),
         }
     }
 
-    fn change(&mut self, call: u64, change: impl FnOnce(&mut RecordedCall)) {
+    fn change(&mut self, call: u64, change: impl FnOnce(&mut CallEvents)) {
         if let Some(call) = self.calls.get_mut(&call) {
             change(call);
         }
     }
-}
 
-/// The approximate size of an event in memory.
-pub(super) fn event_bytes(event: &JournalEvent) -> u64 {
-    const EVENT_BYTES: usize = 64;
-    let content = match event {
-        JournalEvent::Called(call) => call.arguments.len() + call.name.as_str().len(),
-        JournalEvent::Ended { result: Ok(value), .. } => value.size(),
-        JournalEvent::Ended { result: Err(error), .. } => error.to_string().len(),
-        JournalEvent::Observed { bytes } => bytes.len(),
-        JournalEvent::Engine(_) | JournalEvent::Sent { .. } | JournalEvent::Cancelled { .. } => 0,
-    };
-    u64::try_from(EVENT_BYTES + content).unwrap_or(u64::MAX)
+    /// The events, in their order.
+    pub(super) fn events(&self) -> &[JournalEvent] {
+        &self.events
+    }
+
+    /// How many events there are.
+    pub(super) fn count(&self) -> u64 {
+        u64::try_from(self.events.len()).unwrap_or(u64::MAX)
+    }
+
+    /// The ids of all calls, in no order.
+    pub(super) fn call_ids(&self) -> impl Iterator<Item = u64> {
+        self.calls.keys().copied()
+    }
+
+    /// The call with this id.
+    pub(super) fn call(&self, id: u64) -> Option<RecordedCall<'_>> {
+        let CallEvents { called, ended, attempts, is_cancelled } = *self.calls.get(&id)?;
+        let JournalEvent::Called(call) = self.events.get(called)? else { return None };
+        let end = ended.and_then(|ended| match self.events.get(ended) {
+            Some(JournalEvent::Ended { result, .. }) => Some(result),
+            _ => None,
+        });
+        Some(RecordedCall { call, attempts, end, is_cancelled })
+    }
 }

@@ -77,7 +77,7 @@ impl<'a> PlanHost<'a> {
                 id: call.id,
                 site: call.site.clone(),
                 arguments: call.arguments.get().to_owned(),
-                definition: self.names.known(&name).map(|spec| journal.definition(&spec)),
+                definition: journal.definition(|| self.names.known(&name)),
                 name,
             });
         }

@@ -6,6 +6,7 @@
 
 mod recorder;
 mod recording;
+mod redacted_journal;
 mod redactor;
 mod run_record;
 mod savings;

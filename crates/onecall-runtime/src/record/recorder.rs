@@ -183,7 +183,7 @@ impl RecorderState {
 
     fn record_all(&self, runs: &Receiver<FinishedRun>) {
         for (recorded, run) in (0_u64..).zip(runs) {
-            self.record(&run);
+            self.record(run);
             if recorded % PRUNE_EVERY == 0 {
                 self.prune();
             }
@@ -194,15 +194,15 @@ impl RecorderState {
         text_sizes(run, tools, self.own_definitions.load(Ordering::Relaxed))
     }
 
-    fn record(&self, run: &FinishedRun) {
+    fn record(&self, run: FinishedRun) {
         let Some(store) = &self.store else { return };
         let tools = run.tool_source.tools();
-        let sizes = self.text_sizes(run, &tools);
+        let sizes = self.text_sizes(&run, &tools);
         let redactor = lock(&self.redactor).clone();
         let by_name: HashMap<_, _> =
             tools.iter().map(|spec| (spec.callable.as_str(), spec)).collect();
         let record = run_record::build(run, self.record_detail(), &redactor, &by_name, sizes);
-        store.submit(record.stored_bytes(), move |store| store.put_run(&record));
+        store.submit(record.memory_bytes(), move |store| store.put_run(&record));
     }
 
     fn prune(&self) {

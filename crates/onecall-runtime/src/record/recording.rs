@@ -3,22 +3,25 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, Failure, Outcome, Program, RunId, RunKind, TextSizes, Timestamp};
+use onecall_core::storage::ReplayData;
+use onecall_core::{
+    EngineChoice, Failure, InPlaceReason, Outcome, Program, RunId, RunKind, TextSizes, Timestamp,
+};
 use onecall_engine::choice_of;
 
 use super::recorder::{Recorder, ToolSource};
 use crate::Observer;
-use crate::call_log::{CallLog, LoggedCalls};
-use crate::journal::Journal;
+use crate::call_log::{CallLog, LoggedCalls, RecordDetail};
+use crate::journal::{EventCopy, Journal};
 
 /// Records a run when it ends. If this is dropped before that, the run is recorded as cancelled, unless
-/// it has a journal and can be continued.
+/// it can be continued.
 pub(crate) struct Recording {
     pub(crate) id: RunId,
     recorder: Arc<Recorder>,
     run: Arc<UnfinishedRun>,
     /// Whether the run can be continued in another process, which then records it.
-    is_journalled: bool,
+    is_durable: bool,
 }
 
 /// A run that has not ended; shared between its [`Recording`] and the recorder.
@@ -26,6 +29,8 @@ pub(super) struct UnfinishedRun {
     /// `None` once the run has been handed over.
     header: Mutex<Option<RunHeader>>,
     log: Arc<CallLog>,
+    /// The events of a run that is recorded as a whole.
+    events: Option<Arc<EventCopy>>,
 }
 
 /// What is known about a run when it begins.
@@ -50,6 +55,8 @@ pub(super) struct FinishedRun {
     pub(super) result: Result<(), Failure>,
     pub(super) output_truncated: bool,
     pub(super) log: LoggedCalls,
+    /// The journal of the run, with secrets.
+    pub(super) replay: ReplayData,
     pub(super) tool_source: ToolSource,
 }
 
@@ -77,13 +84,15 @@ impl Recording {
             code: program.code.clone(),
             argv: program.argv.clone(),
         };
-        let run =
-            Arc::new(UnfinishedRun { header: Mutex::new(Some(header)), log: Arc::clone(log) });
-        let is_journalled = journal.is_some();
-        if !is_journalled {
+        let events = (kind.is_program() && recorder.record_detail() == RecordDetail::Full)
+            .then(|| copied_events(program, journal));
+        let (header, log) = (Mutex::new(Some(header)), Arc::clone(log));
+        let run = Arc::new(UnfinishedRun { header, log, events });
+        let is_durable = journal.is_some_and(Journal::is_durable);
+        if !is_durable {
             recorder.track(&run);
         }
-        Self { id, recorder: Arc::clone(recorder), run, is_journalled }
+        Self { id, recorder: Arc::clone(recorder), run, is_durable }
     }
 
     /// Hands the finished run to the recorder. Returns its sizes if savings are reported to agents.
@@ -96,7 +105,7 @@ impl Recording {
     ) -> Option<TextSizes> {
         let mut run = self.run.hand_over()?;
         run.header.engine = engine;
-        if self.is_journalled {
+        if self.is_durable {
             run.duration = Timestamp::now().since(run.header.started);
         }
         run.log.set_output(&outcome.stdout.text, &answer());
@@ -110,6 +119,18 @@ impl Recording {
     }
 }
 
+/// A copy of the events of a run, from now on. If the run has none, the copy says why.
+fn copied_events(program: &Program, journal: Option<&Journal>) -> Arc<EventCopy> {
+    match journal {
+        Some(journal) => journal.copy_events(),
+        None => {
+            let is_session = program.session.is_some();
+            let reason = if is_session { InPlaceReason::Session } else { InPlaceReason::NoJournal };
+            Arc::new(EventCopy::impossible(reason.into()))
+        }
+    }
+}
+
 impl UnfinishedRun {
     /// Everything known about the run; `None` if it has been handed over before.
     pub(super) fn hand_over(&self) -> Option<FinishedRun> {
@@ -120,6 +141,7 @@ impl UnfinishedRun {
             result: Err(Failure::Cancelled),
             output_truncated: false,
             log: self.log.take(),
+            replay: self.events.as_ref().map_or(ReplayData::None, |events| events.take()),
             tool_source: ToolSource::Unknown,
         })
     }
@@ -128,7 +150,7 @@ impl UnfinishedRun {
 impl Drop for Recording {
     fn drop(&mut self) {
         if let Some(run) = self.run.hand_over()
-            && !self.is_journalled
+            && !self.is_durable
         {
             self.recorder.submit(run);
         }

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use onecall_core::Secret;
 
-/// The text that replaces a secret.
-const REDACTED: &str = "[redacted]";
-
 /// A secret of at least this many characters is removed wherever it occurs.
 const LONG_SECRET_LENGTH: usize = 8;
 
 /// A shorter secret is removed only where it stands alone. A value below this length is not treated
 /// as a secret: it is a word or a number that occurs everywhere.
 const MIN_SECRET_LENGTH: usize = 4;
+
+/// Values of settings that occur in every program and every JSON text; they are not treated as secrets.
+const COMMON_WORDS: [&str; 4] = ["true", "false", "null", "none"];
 
 /// Removes a set of secret values from texts.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,9 @@ pub struct Redactor {
 }
 
 impl Redactor {
+    /// The text that replaces a secret.
+    pub const REPLACEMENT: &str = "[redacted]";
+
     /// Creates a redactor that removes these values.
     #[must_use]
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
@@ -36,7 +39,10 @@ impl Redactor {
         // Each secret also as it appears inside a JSON string.
         let escaped: Vec<_> = secrets.iter().map(|secret| in_json(secret)).collect();
         secrets.extend(escaped);
-        secrets.retain(|secret| secret.chars().count() >= MIN_SECRET_LENGTH);
+        secrets.retain(|secret| {
+            let is_common = COMMON_WORDS.iter().any(|word| secret.eq_ignore_ascii_case(word));
+            secret.chars().count() >= MIN_SECRET_LENGTH && !is_common
+        });
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
         Self { secrets: secrets.into_iter().map(Secret::new).collect() }
@@ -57,7 +63,7 @@ impl Redactor {
         let Some(kept) = text.strip_suffix('…') else { return text };
         let kept = self.secrets.iter().filter_map(|secret| without_beginning(kept, secret));
         match kept.min_by_key(|kept| kept.len()) {
-            Some(kept) => format!("{kept}{REDACTED}…"),
+            Some(kept) => format!("{kept}{}…", Self::REPLACEMENT),
             None => text,
         }
     }
@@ -94,7 +100,7 @@ fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
         let touches = |side: Option<char>| side.is_some_and(|it| it.is_alphanumeric() || it == '_');
         if is_long || !(touches(before) || touches(after)) {
             cleaned.push_str(text.get(kept..at).unwrap_or_default());
-            cleaned.push_str(REDACTED);
+            cleaned.push_str(Redactor::REPLACEMENT);
             kept = end;
         }
     }
@@ -134,6 +140,7 @@ mod tests {
             "",
             "p\"ss\\word\n",
             "päss",
+            "True",
         ]);
         let cases = [
             ("key = 'sk-12345678'", "key = '[redacted]'"),
@@ -145,6 +152,7 @@ mod tests {
                 "production [redacted] reprod prod_1 ([redacted])",
             ),
             ("1 + 1", "1 + 1"),
+            ("True true", "True true"),
             (r#"{"password": "p\"ss\\word"}"#, r#"{"password": "[redacted]"}"#),
             ("päss pässe", "[redacted] pässe"),
             ("nothing", "nothing"),

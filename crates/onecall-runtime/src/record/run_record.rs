@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use onecall_core::storage::{RunDetail, RunRecord, RunSummary, StoredCall};
+use onecall_core::storage::{
+    ReplayData, ReplayObstacle, RunDetail, RunRecord, RunSummary, StoredCall,
+};
 use onecall_core::{Digest, EngineChoice, Failure, TextSizes, ToolSpec};
 use serde_json::json;
 
 use super::recording::FinishedRun;
+use super::redacted_journal::redact_replay;
 use super::redactor::Redactor;
 use crate::call_log::{Excerpt, LoggedCall, LoggedCalls, RecordDetail};
 
@@ -18,13 +21,19 @@ const LONGEST_NAME: usize = 200;
 
 /// Builds the record of a run, including its text sizes.
 pub(super) fn build(
-    run: &FinishedRun,
+    mut run: FinishedRun,
     record_detail: RecordDetail,
     redactor: &Redactor,
     tools: &HashMap<&str, &Arc<ToolSpec>>,
     sizes: TextSizes,
 ) -> RunRecord {
-    let header = &run.header;
+    let replay = match std::mem::take(&mut run.replay) {
+        ReplayData::Journal(journal) if journal.events.is_empty() && !has_begun(&run.result) => {
+            ReplayData::Impossible(ReplayObstacle::NotBegun)
+        }
+        replay => replay,
+    };
+    let (run, header) = (&run, &run.header);
     let redact = |text: &str, limit: usize| redact(redactor, text, limit);
     let spec_of = |call: &LoggedCall| {
         let name = call.name.as_str();
@@ -76,9 +85,11 @@ pub(super) fn build(
         detail,
     };
     let is_full = record_detail == RecordDetail::Full;
+    let program = redact(&header.code, LONGEST_PROGRAM);
     RunRecord {
         run: summary,
-        program: redact(&header.code, LONGEST_PROGRAM),
+        replay: redact_replay(replay, redactor, &header.code, &program),
+        program,
         argv: header.argv.iter().map(|word| redactor.redact(word.clone())).collect(),
         output: is_full.then(|| redactor.redact(run.log.text(run.log.output).text.to_owned())),
         tools: is_full.then(|| definitions(run, &spec_of)),
@@ -153,6 +164,25 @@ fn outcome_name(result: &Result<(), Failure>) -> &'static str {
         Err(Failure::TooManyPrograms { .. }) => "too_many_programs",
         Err(Failure::WorkerDied { .. }) => "worker_died",
         Err(Failure::EngineUnavailable { .. }) => "engine_unavailable",
+    }
+}
+
+/// Whether a run with this result has begun to execute its program, as far as the result shows.
+fn has_begun(result: &Result<(), Failure>) -> bool {
+    match result {
+        Ok(())
+        | Err(
+            Failure::Raised { .. }
+            | Failure::TimedOut { .. }
+            | Failure::Cancelled
+            | Failure::WorkerDied { .. },
+        ) => true,
+        Err(
+            Failure::Refused { .. }
+            | Failure::WorkspaceFull { .. }
+            | Failure::TooManyPrograms { .. }
+            | Failure::EngineUnavailable { .. },
+        ) => false,
     }
 }
 

@@ -6,6 +6,7 @@ mod ending;
 mod plan;
 mod program;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -179,7 +180,8 @@ impl Runtime {
             self.recorder.as_ref().map_or(RecordDetail::None, |recorder| recorder.record_detail());
         let log = Arc::new(CallLog::new(program.detail, record_detail));
         let begin = |recorder| Recording::begin(recorder, program, kind, observer, &log, journal);
-        let recording = self.recorder.as_ref().map(begin);
+        let is_replay = journal.is_some_and(Journal::is_replay);
+        let recording = self.recorder.as_ref().filter(|_| !is_replay).map(begin);
         let id = recording.as_ref().map(|recording| recording.id.clone());
         let id = id.or_else(|| journal.map(|journal| journal.run().clone()));
         let id = id.unwrap_or_else(|| RunId::generate(Timestamp::now().0));
@@ -198,9 +200,29 @@ impl Runtime {
         RunLayers { log, limits, journal, approvals: self.approvals.as_ref(), held }
     }
 
+    /// A journal in memory for a program that has no other one, if its record needs it. A program of a
+    /// session cannot be repeated.
+    fn journal_for_record(
+        &self,
+        program: &Program,
+        journal: Option<&Journal>,
+    ) -> Option<Arc<Journal>> {
+        let recorder = self.recorder.as_ref()?;
+        let is_full = recorder.record_detail() == RecordDetail::Full;
+        if !is_full || journal.is_some() || program.session.is_some() {
+            return None;
+        }
+        let no_randomness = |error: &io::Error| {
+            tracing::warn!(
+                "a run cannot be replayed, because there are no random numbers: {error}"
+            );
+        };
+        Journal::for_record().inspect_err(no_randomness).ok()
+    }
+
     /// How the engine controls a run. A run that asks no person and has no journal pays nothing.
     fn control<'a>(&self, journal: Option<&'a Journal>, held: &'a HeldCalls) -> RunControl<'a> {
-        let can_wait = journal.is_some() || self.approvals.is_some();
+        let can_wait = journal.is_some_and(Journal::is_durable) || self.approvals.is_some();
         RunControl { held: can_wait.then_some(held), journal: journal.map(Journal::control) }
     }
 

@@ -18,7 +18,7 @@ use crate::call_log::{CallLog, LogWriter};
 use crate::capture::Capture;
 use crate::directory::Directory;
 use crate::hint::hint;
-use crate::journal::{Journal, abandon_if_dropped};
+use crate::journal::abandon_if_dropped;
 use crate::layers::CacheFunctions;
 use crate::names::RunNames;
 use crate::program_calls::ProgramCalls;
@@ -85,7 +85,9 @@ impl Runtime {
         observer: &dyn Observer,
         tool_source: impl FnOnce() -> ToolSource,
     ) -> Outcome {
-        let journal = access.journal;
+        let own_journal = self.journal_for_record(program, access.journal);
+        let journal = access.journal.or(own_journal.as_deref());
+        let access = ToolAccess { journal, ..access };
         let RunStart { context, log, recording } = self.begin(program, kind, journal, observer);
         let telemetry = RunTelemetry::start(&self.metrics, &context, journal);
         let run = self.check_and_run(&context, &log, &telemetry, access, program, observer);
@@ -122,9 +124,10 @@ impl Runtime {
         {
             journal.in_place_only(InPlaceReason::Session);
         }
-        // A program that is continued was checked when it began. What has changed since is reported
-        // as a difference to its journal.
-        let is_checked = features.check && !journal.is_some_and(Journal::is_resumed);
+        // A program that is continued or replayed was checked when it began. What has changed since is
+        // reported as a difference to its journal.
+        let is_repeated = journal.is_some_and(|it| it.is_resumed() || it.is_replay());
+        let is_checked = features.check && !is_repeated;
         let features = EngineFeatures { check: is_checked, ..features };
         let names = RunNames::new(resolver);
         let admitted = tokio::select! {

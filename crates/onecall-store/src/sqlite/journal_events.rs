@@ -83,9 +83,18 @@ struct EndedHead<'a> {
     result: Cow<'a, str>,
 }
 
-impl EncodedEvent {
-    /// Encodes an event. If its content is large, the content is returned as a value, too.
-    pub(super) fn new(event: &JournalEvent) -> serde_json::Result<(Self, Option<CompressedValue>)> {
+/// The parts of an event in their stored form.
+pub(super) struct EventParts<'a> {
+    pub(super) kind: &'static str,
+    /// The small parts, as JSON.
+    pub(super) head: String,
+    /// Arguments, a result or observations.
+    pub(super) content: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> EventParts<'a> {
+    /// Encodes an event.
+    pub(super) fn new(event: &'a JournalEvent) -> serde_json::Result<Self> {
         let (kind, head, content) = match event {
             JournalEvent::Engine(RunEngine { name, version }) => {
                 let version = version.as_deref().map(Cow::Borrowed);
@@ -120,6 +129,48 @@ impl EncodedEvent {
                 ("observed", "{}".to_owned(), Some(Cow::Borrowed(bytes.as_slice())))
             }
         };
+        Ok(Self { kind, head, content })
+    }
+}
+
+/// Decodes an event from its parts; `None` if they are malformed.
+pub(super) fn decode(kind: &str, head: &str, content: Option<Vec<u8>>) -> Option<JournalEvent> {
+    match kind {
+        "engine" => {
+            let EngineHead { name, version } = serde_json::from_str(head).ok()?;
+            let (name, version) = (EngineName::named(&name)?, version.map(Cow::into_owned));
+            Some(JournalEvent::Engine(RunEngine { name, version }))
+        }
+        "called" => {
+            let head: CalledHead<'_> = serde_json::from_str(head).ok()?;
+            Some(JournalEvent::Called(JournalCall {
+                id: head.id,
+                name: head.name.into_owned(),
+                site: head.site.map(Cow::into_owned),
+                arguments: String::from_utf8(content?).ok()?,
+                definition: head.definition.map(Digest::from_bytes),
+            }))
+        }
+        "sent" => call_of(head).map(|call| JournalEvent::Sent { call }),
+        "cancelled" => call_of(head).map(|call| JournalEvent::Cancelled { call }),
+        "ended" => {
+            let EndedHead { call, result } = serde_json::from_str(head).ok()?;
+            let text = String::from_utf8(content?).ok()?;
+            let result = match &*result {
+                ERROR => Err(serde_json::from_str::<ToolError>(&text).ok()?),
+                kind => Ok(ToolValue::decode(kind, text)?),
+            };
+            Some(JournalEvent::Ended { call, result })
+        }
+        "observed" => Some(JournalEvent::Observed { bytes: content? }),
+        _ => None,
+    }
+}
+
+impl EncodedEvent {
+    /// Encodes an event. If its content is large, the content is returned as a value, too.
+    pub(super) fn new(event: &JournalEvent) -> serde_json::Result<(Self, Option<CompressedValue>)> {
+        let EventParts { kind, head, content } = EventParts::new(event)?;
         let longest = match event {
             JournalEvent::Observed { .. } => INLINE_OBSERVATION_BYTES,
             _ => INLINE_BYTES,
@@ -209,37 +260,7 @@ impl StoredEvent {
 
     /// The event; `None` if it is malformed. `value` is its content if that is stored apart.
     pub(super) fn decode(self, value: Option<Vec<u8>>) -> Option<JournalEvent> {
-        let content = self.content.or(value);
-        match self.kind.as_str() {
-            "engine" => {
-                let EngineHead { name, version } = serde_json::from_str(&self.head).ok()?;
-                let (name, version) = (EngineName::named(&name)?, version.map(Cow::into_owned));
-                Some(JournalEvent::Engine(RunEngine { name, version }))
-            }
-            "called" => {
-                let head: CalledHead<'_> = serde_json::from_str(&self.head).ok()?;
-                Some(JournalEvent::Called(JournalCall {
-                    id: head.id,
-                    name: head.name.into_owned(),
-                    site: head.site.map(Cow::into_owned),
-                    arguments: String::from_utf8(content?).ok()?,
-                    definition: head.definition.map(Digest::from_bytes),
-                }))
-            }
-            "sent" => call_of(&self.head).map(|call| JournalEvent::Sent { call }),
-            "cancelled" => call_of(&self.head).map(|call| JournalEvent::Cancelled { call }),
-            "ended" => {
-                let EndedHead { call, result } = serde_json::from_str(&self.head).ok()?;
-                let text = String::from_utf8(content?).ok()?;
-                let result = match &*result {
-                    ERROR => Err(serde_json::from_str::<ToolError>(&text).ok()?),
-                    kind => Ok(ToolValue::decode(kind, text)?),
-                };
-                Some(JournalEvent::Ended { call, result })
-            }
-            "observed" => Some(JournalEvent::Observed { bytes: content? }),
-            _ => None,
-        }
+        decode(&self.kind, &self.head, self.content.or(value))
     }
 }
 

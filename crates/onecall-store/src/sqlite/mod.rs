@@ -20,6 +20,7 @@ mod listings;
 mod migrations;
 mod names;
 mod questions;
+mod record_journals;
 mod runs;
 mod shapes;
 

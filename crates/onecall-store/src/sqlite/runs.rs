@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use onecall_core::storage::{
-    Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError,
-    StoredCall,
+    ReplayData, Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary,
+    StoreError, StoredCall,
 };
 use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage};
 use rusqlite::{Connection, Row, ToSql, Transaction, params};
 use serde_json::Value;
 
+use super::record_journals::{self, EncodedReplay};
 use super::{SqliteStore, to_i64, to_u64};
 
 /// The columns that [`read_summary`] reads, in its order.
@@ -31,8 +32,13 @@ const MAX_CANDIDATES: i64 = 5;
 
 impl RunStore for SqliteStore {
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
+        // Compressing takes time, so it is done while other processes can still write.
+        let journal = EncodedReplay::new(&record.run.id, &record.replay)
+            .map_err(|source| StoreError::database(&self.path, source))?;
         self.write(|transaction| {
-            insert_run(transaction, record)?;
+            let journal_bytes = journal.as_ref().map_or(0, EncodedReplay::stored_bytes);
+            insert_run(transaction, record, record.stored_bytes() + journal_bytes)?;
+            journal.iter().try_for_each(|journal| journal.insert(transaction, &record.run.id))?;
             insert_calls(transaction, &record.run.id, &record.calls)
         })
     }
@@ -129,7 +135,11 @@ impl SqliteStore {
     }
 }
 
-fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Result<()> {
+fn insert_run(
+    transaction: &Transaction<'_>,
+    record: &RunRecord,
+    stored_bytes: usize,
+) -> rusqlite::Result<()> {
     let run = &record.run;
     let (error_kind, error_message) = match &run.error {
         Some((kind, message)) => (Some(kind), Some(message)),
@@ -164,7 +174,7 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         &record.output,
         &record.tools,
         &argv,
-        &i64::try_from(record.stored_bytes()).unwrap_or(i64::MAX),
+        &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
     ];
     let placeholders =
         (1..=values.len()).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
@@ -220,8 +230,10 @@ fn read_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
         let (program, output, tools) = (row.get(23)?, row.get(24)?, row.get(25)?);
         let argv: Option<String> = row.get(26)?;
         let argv = argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default();
-        Ok(RunRecord { run: read_summary(row)?, program, argv, output, tools, calls: Vec::new() })
+        let (run, calls, replay) = (read_summary(row)?, Vec::new(), ReplayData::None);
+        Ok(RunRecord { run, program, argv, output, tools, calls, replay })
     })?;
+    record.replay = record_journals::read(connection, &record.run.id)?;
     let statement = format!(
         "SELECT {CALL_COLUMNS}, arguments, result_kind, result FROM calls
          WHERE run_id = ?1 ORDER BY position"
@@ -324,13 +336,16 @@ fn remove_surplus(transaction: &Transaction<'_>, max_bytes: u64) -> rusqlite::Re
     remove(transaction, &format!("SELECT id {oldest_first}"), params![oldest])
 }
 
-/// Removes the runs that a query selects, with their calls.
+/// Removes the runs that a query selects, with their calls and journals.
 fn remove(
     transaction: &Transaction<'_>,
     query: &str,
     values: &[&dyn ToSql],
 ) -> rusqlite::Result<u64> {
-    transaction.execute(&format!("DELETE FROM calls WHERE run_id IN ({query})"), values)?;
+    for table in ["calls", "record_journals"] {
+        let delete = format!("DELETE FROM {table} WHERE run_id IN ({query})");
+        transaction.execute(&delete, values)?;
+    }
     let removed =
         transaction.execute(&format!("DELETE FROM runs WHERE id IN ({query})"), values)?;
     Ok(u64::try_from(removed).unwrap_or(0))

@@ -8,7 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use onecall_core::storage::*;
-use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage, ToolValue};
+use onecall_core::{
+    CallSite, CallableName, InPlaceReason, JournalCall, JournalEvent, RunId, TextSizes, Timestamp,
+    TokenUsage, ToolValue,
+};
 use onecall_store::{inspect, open, read_listings};
 use rusqlite::Connection;
 use serde_json::value::RawValue;
@@ -83,6 +86,21 @@ pub(crate) fn run(id: &str, started: i64) -> RunRecord {
             result: Some(("json".to_owned(), "1".to_owned())),
             counted_tokens: None,
         }],
+        replay: ReplayData::Journal(journal()),
+    }
+}
+
+/// The journal of a run with one call.
+pub(crate) fn journal() -> RecordedJournal {
+    let name = CallableName::new("mcp__a_b__c");
+    let (site, arguments) = (Some(CallSite::default()), "{}".to_owned());
+    RecordedJournal {
+        seed: [7; 32],
+        events: vec![
+            JournalEvent::Observed { bytes: b"observed".to_vec() },
+            JournalEvent::Called(JournalCall { id: 1, name, site, arguments, definition: None }),
+            JournalEvent::Ended { call: 1, result: Ok(ToolValue::Text("x".repeat(20_000))) },
+        ],
     }
 }
 
@@ -266,6 +284,7 @@ fn make_older(folder: &StoreFolder, version: u8) {
         "DROP TABLE durable_runs; DROP TABLE durable_texts; DROP TABLE journals;
          DROP TABLE journal_events; DROP TABLE journal_values; DROP TABLE questions;
          DROP TABLE grants; DROP TABLE secrets",
+        "DROP TABLE record_journals",
     ];
     let connection = Connection::open(folder.file()).unwrap();
     for statement in added.iter().skip(usize::from(version) - 1) {
@@ -304,7 +323,92 @@ fn an_older_store_is_brought_up_to_date() {
     };
     let (a, b) = (found("a"), found("b"));
     assert_eq!((a.argv.as_slice(), a.run.tokens(), a.run.sizes), (&[][..], Some(counted), None));
+    assert_eq!(a.replay, ReplayData::None);
     assert_eq!((b.argv, b.run.sizes), (run("b", 2).argv, run("b", 2).run.sizes));
+    assert_eq!(b.replay, ReplayData::Journal(journal()));
+}
+
+/// What a store has for the replay of a run.
+fn replay_data(store: &dyn Store, id: &str) -> ReplayData {
+    match store.find_run(id).unwrap() {
+        RunLookup::One(record) => record.replay,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_record_says_why_its_run_cannot_be_replayed() {
+    let folder = StoreFolder::new();
+    let store = folder.open();
+    let obstacles = [
+        ReplayObstacle::InPlace(InPlaceReason::Threads),
+        ReplayObstacle::InPlace(InPlaceReason::JournalSize),
+        ReplayObstacle::Secret,
+        ReplayObstacle::ProgramLength,
+    ];
+    for (number, obstacle) in (0..).zip(obstacles) {
+        let mut record = run(&number.to_string(), number);
+        record.replay = ReplayData::Impossible(obstacle);
+        store.put_run(&record).unwrap();
+        assert_eq!(replay_data(&*store, &number.to_string()), record.replay);
+    }
+    let mut without = run("none", 9);
+    without.replay = ReplayData::None;
+    store.put_run(&without).unwrap();
+    assert_eq!(replay_data(&*store, "none"), ReplayData::None);
+}
+
+#[test]
+fn a_journal_counts_with_its_compressed_size() {
+    let folder = StoreFolder::new();
+    let (with, mut without) = (run("a", 1), run("b", 2));
+    without.replay = ReplayData::None;
+    folder.open().put_run(&with).unwrap();
+    folder.open().put_run(&without).unwrap();
+    let reader = Connection::open(folder.file()).unwrap();
+    let stored = |id: &str| -> i64 {
+        let query = "SELECT stored_bytes FROM runs WHERE id = ?1";
+        reader.query_row(query, [id], |row| row.get(0)).unwrap()
+    };
+    // Most of the journal is one letter many times.
+    let journal = stored("a") - stored("b");
+    assert!((200..2_000).contains(&journal), "{journal}");
+    assert!(with.memory_bytes() > without.memory_bytes() + 20_000);
+}
+
+#[test]
+fn a_record_with_a_damaged_journal_can_still_be_read() {
+    let damages = [
+        "events = zeroblob(length(events))",
+        "events = substr(events, 2)",
+        "length = length - 1",
+        "length = 9223372036854775807",
+        "seed = zeroblob(32)",
+        "seed = x'07'",
+        "checksum = NULL",
+        "events = NULL",
+        "obstacle = 'nonsense'",
+    ];
+    for damage in damages {
+        let folder = StoreFolder::new();
+        folder.open().put_run(&run("a", 1)).unwrap();
+        let connection = Connection::open(folder.file()).unwrap();
+        connection.execute(&format!("UPDATE record_journals SET {damage}"), []).unwrap();
+        drop(connection);
+        let damaged = ReplayData::Impossible(ReplayObstacle::Damaged);
+        assert_eq!(replay_data(&*folder.open(), "a"), damaged, "{damage}");
+        assert_eq!(folder.set_aside(), [""; 0], "{damage}");
+    }
+    // A journal belongs to its run.
+    let folder = StoreFolder::new();
+    let store = folder.open();
+    store.put_run(&run("a", 1)).unwrap();
+    store.put_run(&run("b", 2)).unwrap();
+    let connection = Connection::open(folder.file()).unwrap();
+    connection.execute("DELETE FROM record_journals WHERE run_id = 'a'", []).unwrap();
+    connection.execute("UPDATE record_journals SET run_id = 'a'", []).unwrap();
+    drop(connection);
+    assert_eq!(replay_data(&*store, "a"), ReplayData::Impossible(ReplayObstacle::Damaged));
 }
 
 #[test]
@@ -316,7 +420,7 @@ fn a_newer_store_is_left_alone() {
     drop(newer);
     let store = folder.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 5"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 6"), "{text}");
     assert_eq!(folder.set_aside(), [""; 0]);
 }
 
@@ -327,7 +431,7 @@ fn a_look_changes_nothing() {
     assert!(!folder.0.path().join("deep").exists());
     folder.open().put_run(&run("a", 1)).unwrap();
     let seen = inspect(&folder.file()).unwrap().unwrap();
-    assert_eq!((seen.version, seen.newest, seen.is_writable), (5, 5, true));
+    assert_eq!((seen.version, seen.newest, seen.is_writable), (6, 6, true));
     assert!(seen.bytes > 0);
     fs::write(folder.file(), "something else, and long enough to be a file of a database").unwrap();
     let error = inspect(&folder.file()).unwrap_err();
@@ -366,8 +470,11 @@ fn old_runs_and_too_many_go() {
     let mut calls = 0;
     store.for_each_call(None, &mut |_, _| calls += 1).unwrap();
     assert_eq!(calls, 3);
-    // The disk has got back what they took.
     let reader = Connection::open(folder.file()).unwrap();
+    let count = "SELECT count(*) FROM record_journals";
+    let journals: i64 = reader.query_row(count, [], |row| row.get(0)).unwrap();
+    assert_eq!(journals, 3);
+    // The disk has got back what they took.
     let free: i64 = reader.pragma_query_value(None, "freelist_count", |row| row.get(0)).unwrap();
     let pages: i64 = reader.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
     assert!(free < 3 && pages < 150, "{free} of {pages} pages are free");
@@ -543,5 +650,5 @@ fn an_older_store_gets_listings() {
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
     assert_eq!(all(store.as_ref()), ["b1"]);
-    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 5);
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 6);
 }

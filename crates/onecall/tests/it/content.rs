@@ -124,5 +124,9 @@ fn content_comes_along_from_the_store_and_from_records_and_through_plans() {
     let last = runs.as_array().unwrap().iter().find(is_program).expect("a program");
     let replayed =
         finish(home.onecall_with_config(&["runs", "replay", last["id"].as_str().unwrap()]));
-    assert!(replayed.stdout.contains("a red pixel image"), "{replayed:?}");
+    assert_eq!(
+        (replayed.code, &*replayed.stdout),
+        (Some(0), "a red pixel image\n"),
+        "{replayed:?}"
+    );
 }

@@ -104,5 +104,5 @@ fn where_json_goes_out_they_are_null() {
     let runs: Value = serde_json::from_str(&runs.stdout).expect("JSON");
     let replayed =
         finish(home.onecall_with_config(&["runs", "replay", runs[0]["id"].as_str().unwrap()]));
-    assert!(replayed.stdout.contains("[nan, 0.5]"), "{replayed:?}");
+    assert_eq!((replayed.code, &*replayed.stdout), (Some(0), "[nan, 0.5]\n"), "{replayed:?}");
 }

@@ -360,11 +360,10 @@ fn a_replay_tells_what_is_different() {
     let mut gateway = recording("full");
     gateway.prints(
         "
-        import random
-        number = random.random()
         print('always')
+        key = 'sk-very-secret-1'
         try:
-            print(await mcp__fixture__echo(value=number) == number)
+            print(await mcp__fixture__echo(value=len(key)))
         except ToolError as error:
             print(error)
         ",

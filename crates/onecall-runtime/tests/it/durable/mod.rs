@@ -9,6 +9,7 @@ mod may_ask;
 mod other_runs;
 mod programs;
 mod records;
+mod replays;
 mod store;
 mod unwritten;
 mod world;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecall_core::TokenUsage;
-use onecall_core::storage::{RunRecord, RunSummary, StoredCall};
+use onecall_core::storage::{ReplayData, RunRecord, RunSummary, StoredCall};
 use serde_json::{Value, json};
 
 /// A run without its source and its calls.
@@ -36,6 +36,11 @@ pub(super) fn whole(record: &RunRecord) -> Value {
     value["program"] = json!(record.program);
     value["argv"] = json!(record.argv);
     value["output"] = json!(record.output);
+    value["replayable"] = json!(matches!(record.replay, ReplayData::Journal(_)));
+    value["not_replayable_because"] = match record.replay {
+        ReplayData::Impossible(obstacle) => json!(obstacle.explanation()),
+        ReplayData::None | ReplayData::Journal(_) => Value::Null,
+    };
     value["tool_calls"] = record.calls.iter().map(call).collect();
     value
 }

@@ -2,7 +2,7 @@
 
 mod json;
 mod list;
-mod recorded;
+mod recorded_tools;
 mod replay;
 mod show;
 mod timeline;
@@ -65,8 +65,10 @@ enum RunsCommand {
     },
     /// Run a recorded program again, with the recorded answers of its tool calls
     #[command(after_help = "\
-Starts no server: each call gets the answer that the same call got in the recorded run. Only runs
-that were recorded with `records: full` can be replayed.
+Starts no server and makes no call: the program gets the answers of the recorded run in the same
+order, and sees the same times and random numbers. If it makes another call than in that run, the
+replay stops and says in which line. Only programs that were recorded with `records: full` can be
+replayed; `onecall runs show` says if one cannot, and why.
 
 Example:
   onecall runs replay 1m7g7r5ga39rv3

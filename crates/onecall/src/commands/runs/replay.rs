@@ -1,16 +1,17 @@
-//! `onecall runs replay`: runs a recorded program again, with the recorded answers of its tools.
+//! `onecall runs replay`: runs a recorded program again, and repeats with the recorded journal what it
+//! saw: the answers of its tools in their order, clocks and random numbers.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
-use onecall_config::LoadedConfig;
-use onecall_core::storage::{RunDetail, RunRecord};
-use onecall_core::{EngineChoice, Language, Outcome, Program};
+use onecall_config::{Config, LoadedConfig};
+use onecall_core::storage::{RecordedJournal, ReplayData, RunDetail, RunRecord};
+use onecall_core::{EngineChoice, Language, Outcome, Program, WorkspaceAccess};
 use onecall_engine::ENGINES;
-use onecall_runtime::Runtime;
+use onecall_runtime::{Journal, Redactor, RunOptions, Runtime};
 
-use super::recorded::RecordedHost;
+use super::recorded_tools::RecordedTools;
 use crate::commands::{note, say};
 use crate::line_diff::diff_lines;
 use crate::live::{Echo, LiveProgress};
@@ -20,8 +21,43 @@ use crate::terminal::neutralise;
 /// How many lines of a difference are shown.
 const MAX_LINES: usize = 40;
 
-pub(super) fn replay(record: RunRecord, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
-    let config = &loaded.config;
+pub(super) fn replay(mut record: RunRecord, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
+    let recorded = recorded_journal(&mut record)?;
+    let config = without_writes(&loaded.config);
+    let run = &record.run;
+    let tools = Arc::new(RecordedTools::new(record.tools.as_deref(), &recorded));
+    let program = Program {
+        language: Language::named(&run.language).unwrap_or_default(),
+        engine: engine(&run.engine),
+        argv: record.argv.clone(),
+        ..Program::new(record.program.as_str())
+    };
+    let journal = Journal::replay(run.id.clone(), run.started, recorded);
+    let options = RunOptions::journalled(Arc::clone(&journal));
+    let engines = Arc::new(setup::engines(&config, loaded.source.as_deref(), None)?);
+    let live = LiveProgress::new(Echo::Output);
+    let runtime = setup::tokio_runtime()?;
+    let outcome = runtime.block_on(async {
+        let limits = config.execution.clone();
+        Runtime::new(engines, tools, limits).run_with(&program, &options, &live).await
+    });
+    live.finish();
+    runtime.shutdown_background();
+    Ok(verdict(&record, &outcome, &journal))
+}
+
+/// The configuration with a workspace that cannot be written. A run that wrote to it is not replayed,
+/// so only a program that differs from the recorded one would.
+fn without_writes(config: &Config) -> Config {
+    let mut config = config.clone();
+    if let Some(workspace) = &mut config.workspace {
+        workspace.access = WorkspaceAccess::ReadOnly;
+    }
+    config
+}
+
+/// Takes the journal out of a record. The error says why the run cannot be replayed.
+fn recorded_journal(record: &mut RunRecord) -> anyhow::Result<RecordedJournal> {
     let (id, run) = (&record.run.id, &record.run);
     if run.detail != RunDetail::Full {
         bail!(
@@ -34,46 +70,39 @@ pub(super) fn replay(record: RunRecord, loaded: &LoadedConfig) -> anyhow::Result
         "tool" | "call" => bail!("run {id} was a single call; only programs can be replayed"),
         _ => {}
     }
-    if let Some(session) = &run.session {
-        note(&format!(
-            "onecall: the run was part of session '{}', whose variables do not exist now",
-            neutralise(session)
-        ));
+    match std::mem::take(&mut record.replay) {
+        ReplayData::None => bail!(
+            "run {id} was recorded by an older version of onecall, which did not keep what a replay \
+             needs; `onecall runs show {id}` shows the run, and a new run of its program can be replayed"
+        ),
+        ReplayData::Impossible(obstacle) => bail!(
+            "run {id} cannot be replayed, because {}; `onecall runs show {id}` shows the run",
+            obstacle.explanation()
+        ),
+        ReplayData::Journal(journal) => Ok(journal),
     }
-    let host = Arc::new(RecordedHost::new(&record));
-    let program = Program {
-        language: Language::named(&run.language).unwrap_or_default(),
-        engine: engine(&run.engine),
-        argv: record.argv.clone(),
-        ..Program::new(record.program.as_str())
-    };
-    let engines = Arc::new(setup::engines(config, loaded.source.as_deref(), None)?);
-    let live = LiveProgress::new(Echo::Output);
-    let runtime = setup::tokio_runtime()?;
-    let outcome = runtime.block_on(async {
-        let limits = config.execution.clone();
-        Runtime::new(engines, host.clone(), limits).run(&program, &live).await
-    });
-    live.finish();
-    runtime.shutdown_background();
-    Ok(verdict(&record, &outcome, host.unused_answers()))
 }
 
-/// The engine that ran a program; `None` if the program was refused before one was chosen.
+/// The engine that ran a program; `None` if the run ended before one was chosen.
 fn engine(name: &str) -> Option<EngineChoice> {
     let engine = ENGINES.iter().find(|engine| engine.name.name() == name);
     engine.map(|engine| EngineChoice::Only(engine.name))
 }
 
 /// Reports whether the replay had the same result.
-fn verdict(record: &RunRecord, outcome: &Outcome, left: usize) -> ExitCode {
+fn verdict(record: &RunRecord, outcome: &Outcome, journal: &Journal) -> ExitCode {
     let run = &record.run;
     let before = run.error.as_ref().map(|(kind, _)| kind.as_str());
     let failure = outcome.result.as_ref().err().map(|failure| failure.summary());
     let now = failure.as_ref().map(|error| error.kind.as_str());
+    let has_diverged = journal.divergence().is_some();
     if let Some(error) = &failure {
-        say(&neutralise(&format!("onecall: it failed with {}: {}", error.kind, error.message)));
+        say(&neutralise(&match has_diverged {
+            true => format!("onecall: {}", error.message),
+            false => format!("onecall: it failed with {}: {}", error.kind, error.message),
+        }));
     }
+    let left = journal.unrepeated_calls();
     if left > 0 {
         let calls = if left == 1 { "call was" } else { "calls were" };
         say(&format!("onecall: {left} recorded {calls} not made this time"));
@@ -89,13 +118,20 @@ fn verdict(record: &RunRecord, outcome: &Outcome, left: usize) -> ExitCode {
             say(&format!("… and {} more lines", difference.len() - MAX_LINES));
         }
     }
-    if before != now {
+    if before != now && !has_diverged {
         let text = |kind: Option<&str>| kind.map_or("it succeeded".to_owned(), neutralise);
         say(&format!("onecall: the result is different: {} then, {} now", text(before), text(now)));
     }
     if difference.is_empty() && before == now {
         note(&format!("onecall: the same output as in run {}", run.id));
         return ExitCode::SUCCESS;
+    }
+    let redacted = Redactor::REPLACEMENT;
+    if record.program.contains(redacted) || record.argv.iter().any(|it| it.contains(redacted)) {
+        say(&format!(
+            "onecall: the program was recorded with {redacted} in the place of secrets, which may be the \
+             reason"
+        ));
     }
     ExitCode::FAILURE
 }

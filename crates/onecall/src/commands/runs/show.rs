@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use onecall_core::Timestamp;
-use onecall_core::storage::{RunDetail, RunRecord, RunSummary};
+use onecall_core::storage::{ReplayData, RunDetail, RunRecord, RunSummary};
 use onecall_core::text::{shell_word, visible_line};
 
 use super::{agent_tokens, json, timeline};
@@ -54,16 +54,23 @@ fn facts(record: &RunRecord, now: Timestamp) -> Vec<(&'static str, String)> {
         ("calls", calls(run)),
         ("tokens", tokens(run)),
     ];
-    facts.push((
-        "kept",
-        match run.detail {
-            RunDetail::Metadata => "metadata: no arguments, results or output",
-            RunDetail::Full => "everything; `onecall runs replay` runs it again",
-        }
-        .to_owned(),
-    ));
+    facts.push(("kept", kept(record)));
     facts.retain(|(_, fact)| !fact.is_empty());
     facts
+}
+
+/// How much of the run is recorded, and whether it can be replayed.
+fn kept(record: &RunRecord) -> String {
+    match (record.run.detail, &record.replay) {
+        (RunDetail::Metadata, _) => "metadata: no arguments, results or output".to_owned(),
+        (RunDetail::Full, ReplayData::None) => "everything".to_owned(),
+        (RunDetail::Full, ReplayData::Journal(_)) => {
+            "everything; `onecall runs replay` runs it again".to_owned()
+        }
+        (RunDetail::Full, ReplayData::Impossible(obstacle)) => {
+            format!("everything; it cannot be replayed, because {}", obstacle.explanation())
+        }
+    }
 }
 
 /// The program's arguments, as they would be typed in a shell.

@@ -6,5 +6,6 @@ mod asyncio;
 mod concurrency;
 mod contract;
 mod policy;
+mod replay;
 mod tools_interface;
 mod values;
