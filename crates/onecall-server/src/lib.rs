@@ -10,6 +10,7 @@ mod handler;
 mod http;
 mod list_notifier;
 mod progress;
+mod questions;
 mod request_id;
 mod resources;
 mod response_budget;

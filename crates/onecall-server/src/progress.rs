@@ -6,21 +6,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use onecall_core::text::readable;
-use onecall_core::{
-    BoxFuture, CallableName, Caller, ClientId, ProgressChannel, ServerQuestion,
-    ServerQuestionChannel, ServerQuestionError,
-};
+use onecall_core::{BoxFuture, CallableName, Caller, ClientId, ProgressChannel};
 use onecall_runtime::{CallEvent, Observer};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
 use serde::Deserialize;
-use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 
+use crate::questions::{ClientQuestions, question_channel};
 use crate::response_budget::ResponseBudget;
 use crate::{client, trace};
 
@@ -29,9 +24,6 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Tokens of a server's progress message that are passed on.
 const MESSAGE_TOKENS: usize = 150;
-
-/// How many questions are put to a client at once, and how many more may wait.
-const MAX_WAITING: usize = 16;
 
 /// Observes a program for the client that [`run_with_client`] exchanges messages with.
 pub(crate) struct ClientProgress {
@@ -46,7 +38,7 @@ pub(crate) struct ClientProgress {
 /// The receiving end of a [`ClientProgress`]: notifications and questions for the client.
 pub(crate) struct ClientChannel {
     state: watch::Receiver<ProgressState>,
-    questions: mpsc::Receiver<ClientQuestion>,
+    questions: ClientQuestions,
 }
 
 #[derive(Clone, Default)]
@@ -86,12 +78,6 @@ struct ServerReport {
     message: Option<String>,
 }
 
-/// A question for the client, and where its answer goes.
-struct ClientQuestion {
-    question: ServerQuestion,
-    answer: oneshot::Sender<Result<Box<RawValue>, ServerQuestionError>>,
-}
-
 impl ClientProgress {
     pub(crate) fn new(
         client: ClientId,
@@ -119,7 +105,7 @@ impl ClientProgress {
     ) -> (Self, ClientChannel) {
         let (state, receiver) = watch::channel(ProgressState::default());
         let state = Arc::new(state);
-        let (questions, question_receiver) = mpsc::channel(MAX_WAITING);
+        let (questions, question_receiver) = question_channel();
         let abilities = client::capabilities_of(
             context.client_capabilities().as_ref(),
             context.protocol_version().as_ref(),
@@ -130,7 +116,7 @@ impl ClientProgress {
             capabilities: abilities,
             trace: trace::of_request(context).map(Arc::new),
             progress: wants_progress.then(|| form.channel(&state)),
-            questions: question_channel(questions),
+            questions,
         };
         let info = context.client_info();
         let name = info.map_or(String::new(), |info| format!("{} {}", info.name, info.version));
@@ -202,21 +188,6 @@ impl ReportForm {
     }
 }
 
-fn question_channel(questions: mpsc::Sender<ClientQuestion>) -> ServerQuestionChannel {
-    Arc::new(move |question| {
-        let questions = questions.clone();
-        Box::pin(async move {
-            let (answer, answered) = oneshot::channel();
-            let over =
-                ServerQuestionError::Unanswerable("the program that made the call has ended");
-            if questions.send(ClientQuestion { question, answer }).await.is_err() {
-                return Err(over);
-            }
-            answered.await.unwrap_or(Err(over))
-        })
-    })
-}
-
 /// Runs `run` and meanwhile exchanges messages with the client. All of it is one task, because
 /// transports find the client by the request that the task works on.
 pub(crate) async fn run_with_client<T>(
@@ -226,7 +197,7 @@ pub(crate) async fn run_with_client<T>(
 ) -> T {
     let ClientChannel { state, questions } = channel;
     let (running, is_running) = watch::channel(());
-    let mut forwarding = pin!(forward_questions(questions, &context, is_running));
+    let mut forwarding = pin!(questions.forward(&context, is_running));
     let ended = tokio::select! {
         ended = run => ended,
         never = send_progress(state, &context) => match never {},
@@ -291,53 +262,5 @@ impl ServerReport {
         let mut progress = ProgressNotificationParam::new(token, self.progress);
         (progress.total, progress.message) = (self.total, self.message);
         progress
-    }
-}
-
-/// Sends each question to the client, and returns its answer to the server that asked. When the
-/// other end of `is_running` is dropped, unanswered questions are taken back from the client, and the
-/// future completes.
-async fn forward_questions(
-    mut questions: mpsc::Receiver<ClientQuestion>,
-    context: &RequestContext<RoleServer>,
-    is_running: watch::Receiver<()>,
-) {
-    let mut in_flight = FuturesUnordered::new();
-    let mut ended = is_running.clone();
-    loop {
-        tokio::select! {
-            Some(question) = questions.recv(), if in_flight.len() < MAX_WAITING => {
-                in_flight.push(question.put_to(context, is_running.clone()));
-            }
-            Some(()) = in_flight.next() => {}
-            // Nothing is sent through this channel: it is closed.
-            _ = ended.changed() => break,
-        }
-    }
-    while in_flight.next().await.is_some() {}
-}
-
-impl ClientQuestion {
-    /// Sends the question to the client and passes the answer on. If the other end of `is_running` is
-    /// dropped first, the question is taken back and has no answer.
-    async fn put_to(
-        self,
-        context: &RequestContext<RoleServer>,
-        mut is_running: watch::Receiver<()>,
-    ) {
-        let Self { question, mut answer } = self;
-        let is_moot = async {
-            tokio::select! {
-                // The call that caused the question has ended.
-                () = answer.closed() => {}
-                _ = is_running.changed() => {}
-            }
-        };
-        let answered = client::ask(&context.peer, &question, is_moot).await;
-        let has_ended = is_running.has_changed().is_err();
-        if !(has_ended && matches!(answered, Err(ServerQuestionError::TimedOut))) {
-            // The call that caused the question may have ended.
-            let _ = answer.send(answered);
-        }
     }
 }

@@ -240,3 +240,73 @@ impl DurableRuns {
         RunFollower { runs: Arc::clone(self), run: run.clone(), followers, number }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::{ServerName, ServerQuestionKind};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A client that answers every question it can be asked in the same way.
+    struct TestClient(Arc<Caller>);
+
+    impl TestClient {
+        fn new(capability: &str, answer: Result<&str, ServerQuestionError>) -> Arc<Self> {
+            let answer = answer.map(str::to_owned);
+            let caller = Caller {
+                capabilities: CallerCapabilities::of(&json!({ capability: {} })),
+                questions: Arc::new(move |_| {
+                    let text = answer.clone().map(|it| RawValue::from_string(it).unwrap());
+                    Box::pin(std::future::ready(text))
+                }),
+                ..Caller::silent(ClientId(1))
+            };
+            Arc::new(Self(Arc::new(caller)))
+        }
+    }
+
+    impl Observer for TestClient {
+        fn caller(&self) -> Option<Arc<Caller>> {
+            Some(Arc::clone(&self.0))
+        }
+    }
+
+    async fn ask(followers: &Followers) -> Result<String, ServerQuestionError> {
+        let question = ServerQuestion {
+            server: ServerName::new("s"),
+            kind: ServerQuestionKind::Sampling,
+            params: RawValue::from_string("{}".to_owned()).unwrap(),
+        };
+        followers.ask(question).await.map(|answer| answer.get().to_owned())
+    }
+
+    #[tokio::test]
+    async fn the_newest_follower_that_can_answers() {
+        let followers = Followers::default();
+        followers.join(TestClient::new("sampling", Ok("1")));
+        followers.join(TestClient::new("sampling", Ok("2")));
+        followers.join(TestClient::new("roots", Ok("3")));
+        assert_eq!(ask(&followers).await.as_deref(), Ok("2"));
+        followers.leave(1);
+        assert_eq!(ask(&followers).await.as_deref(), Ok("1"));
+        followers.leave(0);
+        let unsupported = ServerQuestionError::Unsupported("sampling/createMessage");
+        assert_eq!(ask(&followers).await, Err(unsupported));
+    }
+
+    #[tokio::test]
+    async fn a_question_waits_for_a_follower_that_stays() {
+        let followers = Followers::default();
+        let gone = ServerQuestionError::Unanswerable("the client is gone");
+        let others = async {
+            // Each of them joins when the question has been polled.
+            tokio::task::yield_now().await;
+            followers.join(TestClient::new("sampling", Err(gone)));
+            tokio::task::yield_now().await;
+            followers.join(TestClient::new("sampling", Ok("1")));
+        };
+        let (answer, ()) = tokio::join!(ask(&followers), others);
+        assert_eq!(answer.as_deref(), Ok("1"));
+    }
+}
