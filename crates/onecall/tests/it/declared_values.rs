@@ -85,7 +85,7 @@ fn a_string_stays_a_string_on_every_way() {
     let last = runs.as_array().unwrap().iter().find(is_program).expect("a program");
     let replayed =
         finish(home.onecall_with_config(&["runs", "replay", last["id"].as_str().unwrap()]));
-    assert!(replayed.stdout.contains("\"[1, 2]\"\n"), "{replayed:?}");
+    assert_eq!((replayed.code, &*replayed.stdout), (Some(0), "\"[1, 2]\"\n"), "{replayed:?}");
 }
 
 #[test]

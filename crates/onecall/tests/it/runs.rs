@@ -234,7 +234,7 @@ fn plans_and_runs_of_other_hosts_are_recorded() {
     assert_eq!((&run["kind"], &run["outcome"]), (&json!("plan"), &json!("ok")));
     assert_eq!(names, ["mcp__fixture__add"; 2]);
 
-    let home = home("metadata", json!({}));
+    let home = home("full", json!({}));
     let mut host = Client::spawn(home.onecall_with_config(&["exec"]));
     assert!(host.receive_line().unwrap().contains("ready"));
     host.send_line(r#"{"type":"execute","id":"1","code":"print(tools.now())"}"#);
@@ -248,6 +248,8 @@ fn plans_and_runs_of_other_hosts_are_recorded() {
     let run = only(&home);
     assert_eq!((&run["kind"], &run["outcome"]), (&json!("exec"), &json!("ok")));
     assert_eq!(run["tool_calls"][0]["name"], "now");
+    let ended = onecall(&home, &["runs", "replay", id(&run)]);
+    assert_eq!((ended.code, &*ended.stdout), (Some(0), "5\n"), "{}", ended.stderr);
 }
 
 #[test]

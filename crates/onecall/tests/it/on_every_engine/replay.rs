@@ -137,6 +137,16 @@ fn questions_and_cached_answers() {
 }
 
 #[test]
+fn a_durable_run() {
+    let code = "
+        import asyncio, random
+        print(await asyncio.gather(*(mcp__fixture__add(it, random.random()) for it in range(5))))
+        print(await mcp__fixture__counter(), random.random())
+    ";
+    prints_the_same(&mut recording(json!({ "durable": true })), code);
+}
+
+#[test]
 fn a_program_that_fails() {
     let mut gateway = recording(json!({}));
     let code = "print(await mcp__fixture__counter())\nraise ValueError('no')";
