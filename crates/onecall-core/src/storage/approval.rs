@@ -73,6 +73,8 @@ pub trait Approvals: Send + Sync {
     /// is kept and returned, with its answer if there is one; a question of another kind replaces it.
     /// A question that is still open may from now on be answered in the ways of the new one.
     /// If the run has ended, the question is not stored, and the result says that it is withdrawn.
+    /// A run with an open question waits from the same moment on, so that no crash can leave a
+    /// question that no process continues.
     ///
     /// # Errors
     /// If the store cannot be written.

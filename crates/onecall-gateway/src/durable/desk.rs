@@ -38,6 +38,8 @@ impl DurableRuns {
         let answered = Arc::new(Notify::new());
         // Registered before the question is visible, so that no answer is missed.
         let _open = OpenQuestion::register(self, &question, &answered);
+        // Held until the question is a part of the run, so that the run is not stored as running.
+        let mut stored_waiting = live.stored_waiting.lock().await;
         let added = {
             let question = question.clone();
             self.with_store(move |store| store.add_question(&question))
@@ -59,7 +61,8 @@ impl DurableRuns {
             false => Announcement::Done,
         };
         live.add_item(added.question, announcement);
-        self.store_waiting(&live).await;
+        *stored_waiting = true;
+        drop(stored_waiting);
         self.announce_soon(&live);
         self.notify_change();
         self.look_soon.notify_one();

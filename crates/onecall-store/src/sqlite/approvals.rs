@@ -14,7 +14,7 @@ use onecall_core::{
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::names::malformed;
-use super::{SqliteStore, questions};
+use super::{SqliteStore, durable_runs, questions};
 
 impl Approvals for SqliteStore {
     fn add_question(&self, question: &ApprovalQuestion) -> Result<StoredQuestion, StoreError> {
@@ -23,12 +23,16 @@ impl Approvals for SqliteStore {
                 let state = QuestionState::Withdrawn;
                 return Ok(StoredQuestion { question: question.clone(), state });
             }
-            match questions::find(transaction, &question.item)? {
+            let stored = match questions::find(transaction, &question.item)? {
                 Some(stored) if stored.question.kind == question.kind => {
                     questions::renew_ways(transaction, stored, question)
                 }
                 _ => questions::replace(transaction, question),
+            }?;
+            if stored.state == QuestionState::Open {
+                durable_runs::begin_to_wait(transaction, &question.run)?;
             }
+            Ok(stored)
         })
     }
 

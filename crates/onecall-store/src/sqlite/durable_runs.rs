@@ -139,6 +139,14 @@ pub(super) fn set_for_owner(
     Ok(true)
 }
 
+/// Notes that a run waits for a person. A run that is not stored cannot be noted.
+pub(super) fn begin_to_wait(transaction: &Transaction<'_>, id: &RunId) -> rusqlite::Result<()> {
+    let statement = "UPDATE durable_runs SET state = ?2 WHERE id = ?1 AND state = ?3";
+    let (waiting, running) = (DurableState::Waiting.name(), DurableState::Running.name());
+    transaction.prepare_cached(statement)?.execute(params![id.as_str(), waiting, running])?;
+    Ok(())
+}
+
 pub(super) fn take_lease(
     transaction: &Transaction<'_>,
     id: &RunId,

@@ -25,6 +25,24 @@ fn deny() -> Verdict {
     Verdict::Deny { reason: Some("no".to_owned()) }
 }
 
+/// A gateway may be killed at any moment, so a question without a waiting run must never be stored.
+#[test]
+fn a_run_waits_from_its_first_question_on() {
+    let folder = StoreFolder::new();
+    let store = opened(&folder);
+    store.add_durable_run(&durable_run("a")).unwrap();
+    let state = || store.durable_run(&id("a")).unwrap().map(|run| run.state);
+    assert_eq!(state(), Some(DurableState::Running));
+    let asked = question("a", 1);
+    store.add_question(&asked).unwrap();
+    assert_eq!(state(), Some(DurableState::Waiting));
+    store.answer_question(&asked.item, &given(deny(), "ann")).unwrap();
+    store.set_waiting(&id("a"), 1, false).unwrap();
+    // A continued run asks again, and gets the answer that is there.
+    store.add_question(&asked).unwrap();
+    assert_eq!(state(), Some(DurableState::Running));
+}
+
 #[test]
 fn the_first_answer_counts() {
     let folder = StoreFolder::new();
