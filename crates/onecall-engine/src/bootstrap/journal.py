@@ -58,7 +58,7 @@ def end(is_session):
         observations.end()
 
 
-def before_call(created):
+def before_call(call_id, name, created):
     """Called before each call is sent. `created` has the place of a call that was created before."""
     if created:
         # A coroutine runs in a task.
@@ -69,10 +69,13 @@ def before_call(created):
         task = _current_task() if events._get_running_loop() is not None else None
     path = getattr(task, "_onecall_path", _PROGRAM_TASK)
     wire.site(line, column, path, observations.take_recorded())
+    observations.called(call_id, name)
 
 
-# Called before each question is sent.
-before_question = observations.send
+def before_question(call_id, name):
+    """Called before each question is sent."""
+    observations.send()
+    observations.called(call_id, name)
 
 
 def cancel(call_id):

@@ -7,7 +7,8 @@ input from them until they are used up, and goes on by itself then. Where a prog
 thing, because it waits for one call and no timer, nothing is observed: most calls are such calls.
 
 Each observation is a byte for its kind and numbers of variable length. The first one names the
-interpreter, because others may run the same program differently.
+interpreter, because others may run the same program differently. The observations after a call begin
+with the id of the call, so that a program is stopped that makes its calls at other points.
 """
 
 import json
@@ -21,7 +22,7 @@ import _onecall_loop
 import _onecall_tools
 
 # The kinds of observations. Clocks follow, by their number.
-INTERPRETER, EMPTY_WAITS, ANSWER, ANSWERS, NAME, VALUE = range(1, 7)
+INTERPRETER, EMPTY_WAITS, ANSWER, ANSWERS, NAME, VALUE, AFTER_CALL = range(1, 8)
 CLOCK = 16
 
 # More observations than this between two calls are not kept.
@@ -52,6 +53,10 @@ _recorded_count = 0
 
 # How often the program has waited since the last observation, without getting an answer.
 _empty_waits = 0
+
+# The last call or question of the program, and the last one that is named in the observations.
+_last_call = 0
+_named_call = 0
 
 # The observations that are repeated, `None` if the program goes on by itself; how far they are used;
 # and how many more waits get no answer.
@@ -119,6 +124,23 @@ def take_recorded():
     observed = bytes(_recorded)
     _recorded.clear()
     return observed
+
+
+def called(call_id, name):
+    """Notes that the program calls a tool or asks a question; called after `take_recorded`."""
+    global _last_call
+    if _repeated is not None and not _comes_after(call_id):
+        stop(_difference(f"calls '{name}'"))
+    _last_call = call_id
+
+
+def _comes_after(call_id):
+    """Whether the next observation was made after this call."""
+    global _position
+    position = _position
+    comes_after = _take(AFTER_CALL) == AFTER_CALL and _take_number() >= call_id
+    _position = position
+    return comes_after
 
 
 def in_place(reason):
@@ -314,6 +336,8 @@ def _record(*numbers):
     _recorded_count += 1
     if _empty_waits:
         _record_empty_waits()
+    if _last_call != _named_call:
+        _name_last_call()
     for number in numbers:
         while number > 127:
             _recorded.append(number & 127 | 128)
@@ -321,6 +345,12 @@ def _record(*numbers):
         _recorded.append(number)
     if _recorded_count > MAX_BETWEEN_CALLS:
         in_place("clock")
+
+
+def _name_last_call():
+    global _named_call
+    _named_call = _last_call
+    _record(AFTER_CALL, _last_call)
 
 
 def _record_empty_waits():
@@ -347,7 +377,20 @@ def _take(*wanted):
     kind = _repeated[_position]
     if kind in wanted:
         _position += 1
+    elif kind == AFTER_CALL and _is_after_last_call():
+        return _take(*wanted)
     return kind
+
+
+def _is_after_last_call():
+    """Whether the next observation names the last call. If so, the name is used."""
+    global _position
+    position = _position
+    _position += 1
+    is_after = _take_number() == _last_call
+    if not is_after:
+        _position = position
+    return is_after
 
 
 def _take_number():
@@ -389,6 +432,7 @@ def _difference(does, kind=None, detail=""):
         ANSWERS: "it got the answers to several calls",
         NAME: "it looked up a name",
         VALUE: "it read a value of its process",
+        AFTER_CALL: "it made a call",
     }
     did = names.get(kind, "it read a clock" if kind >= CLOCK else "something unknown happened")
     return f"{where}the program {does}, and in the recorded run {did}{detail} at this point"

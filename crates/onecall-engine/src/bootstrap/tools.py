@@ -64,11 +64,11 @@ def send(key, name, arguments, fresh=False, created=None):
     register_call(key)
     try:
         if journal:
-            journal.before_call(created)
+            journal.before_call(key, name, created)
         if not wire.call(key, name, arguments, fresh):
             text = arguments_to_json(arguments, lambda: _schema(name))
             if journal:
-                journal.before_call(created)
+                journal.before_call(key, name, created)
             wire.call_with_text(key, name, text, fresh)
     except BaseException:
         unregister_call(key)
@@ -86,7 +86,7 @@ def ask(question, **details):
     register_call(key)
     try:
         if journal:
-            journal.before_question()
+            journal.before_question(key, question)
         wire.ask(key, f'{{"{question}":{wire.to_json(details)}}}')
     except BaseException:
         unregister_call(key)

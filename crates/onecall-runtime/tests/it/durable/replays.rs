@@ -179,13 +179,13 @@ async fn a_replay_of_another_program_stops() {
         ),
         (
             "print(await mcp__s__pay(id=1))\nprint(await mcp__s__pay(id=2))\nawait mcp__s__pay(id=3)",
-            "(line 3): it calls 'mcp__s__pay', which it did not call at this point",
+            "in line 3 the program calls 'mcp__s__pay', and in the recorded run it waited for answers",
             0,
         ),
         (
             "print(await mcp__s__pay(id=1))",
-            "the program ends, and in the recorded run it got the answer to a call that it has not made \
-             now at this point; its next call was that of 'mcp__s__pay' in line 2. A replay",
+            "the program ends, and in the recorded run it made a call at this point; its next call was \
+             that of 'mcp__s__pay' in line 2. A replay",
             1,
         ),
     ] {

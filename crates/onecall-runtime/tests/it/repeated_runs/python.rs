@@ -352,7 +352,7 @@ async fn a_program_that_does_something_else_is_stopped() {
     let cases = [
         (
             "import time\nawait echo(value=1)\n\nawait echo(value=2)",
-            "in line 4 the program waits, and in the recorded run it read a clock at this point",
+            "in line 4 the program calls 'echo', and in the recorded run it read a clock at this point",
         ),
         (
             "import time\ntime.time()\nawait echo(value=1)",
@@ -362,6 +362,10 @@ async fn a_program_that_does_something_else_is_stopped() {
         (
             "import time\nawait echo(value=1)",
             "the program ends, and in the recorded run it read a clock at this point",
+        ),
+        (
+            "import time\nawait echo(value=1)\nawait echo(value=2)\ntime.time()",
+            "in line 3 the program calls 'echo', and in the recorded run it read a clock at this point",
         ),
         (
             "import os, time\nawait echo(value=1)\nos.getpid()",

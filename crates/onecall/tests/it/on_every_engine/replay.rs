@@ -246,7 +246,7 @@ fn a_program_that_differs_stops_and_executes_nothing() {
         ),
         (
             ("b=2))", "b=2), await mcp__fixture__counter())"),
-            "(line 3): it calls 'mcp__fixture__counter', which it did not call at this point",
+            "in line 3 the program calls 'mcp__fixture__counter', and in the recorded run it",
             0,
         ),
         (("print(await mcp__fixture__add(a=first, b=2))", "1 / 0"), "the program ends", 1),
