@@ -83,7 +83,10 @@ impl DurableRuns {
         match ended {
             // The run was cancelled or taken over meanwhile: what the store says counts.
             Ok(false) => live.stop(StopReason::LeaseLost),
-            Ok(true) => live.set_answer(Arc::new(answer)),
+            Ok(true) => {
+                live.journal.close();
+                live.set_answer(Arc::new(answer));
+            }
             Err(error) => {
                 tracing::warn!("the end of run {} could not be stored: {error}", live.id);
                 live.set_answer(Arc::new(answer));

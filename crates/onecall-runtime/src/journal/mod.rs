@@ -69,6 +69,8 @@ struct JournalState {
     bytes: u64,
     /// The calls that the program has made in this process.
     made: HashSet<u64>,
+    /// The calls under way that may have effects.
+    sent: HashSet<u64>,
     /// The recorded calls that the program has not made again.
     unrepeated: BTreeSet<u64>,
     /// Whether the worker has repeated its observations, or there are none.
@@ -142,6 +144,7 @@ impl Journal {
             next: recorded.count(),
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
             made: HashSet::new(),
+            sent: HashSet::new(),
             unrepeated: recorded.call_ids().collect(),
             observations_repeated: recorded.observations.is_empty(),
             divergence: None,
@@ -299,7 +302,11 @@ impl Journal {
     /// Notes that a call may have effects from now on, and waits until that is on disk if another process
     /// can continue the run.
     pub(crate) async fn sent(&self, call: u64) -> Result<(), JournalError> {
-        self.append(&mut self.lock(), JournalEvent::Sent { call });
+        {
+            let mut state = self.lock();
+            state.sent.insert(call);
+            self.append(&mut state, JournalEvent::Sent { call });
+        }
         self.sync().await
     }
 
@@ -311,14 +318,27 @@ impl Journal {
 
     /// Notes how a call ended.
     pub(crate) fn ended(&self, call: u64, result: Result<ToolValue, ToolError>) {
-        self.append(&mut self.lock(), JournalEvent::Ended { call, result });
+        let mut state = self.lock();
+        self.append(&mut state, JournalEvent::Ended { call, result });
+        if state.sent.remove(&call) {
+            self.purpose.write_soon();
+        }
     }
 
     /// Notes that the program cancelled a call; not if this process gives the run up.
     pub(crate) fn cancelled(&self, call: u64) {
         if !self.is_abandoned() {
-            self.append(&mut self.lock(), JournalEvent::Cancelled { call });
+            let mut state = self.lock();
+            self.append(&mut state, JournalEvent::Cancelled { call });
+            if state.sent.remove(&call) {
+                self.purpose.write_soon();
+            }
         }
+    }
+
+    /// Notes that the store has the answer of the run, so that it needs no more events.
+    pub fn close(&self) {
+        self.link.close();
     }
 
     /// Whether this process has given the run up, to be continued later.

@@ -40,6 +40,13 @@ impl JournalPurpose {
         }
     }
 
+    /// Writes all events soon, if they go to the store.
+    pub(super) fn write_soon(&self) {
+        if let Some(writer) = self.writer() {
+            writer.write_soon();
+        }
+    }
+
     /// Waits until all events are on disk, if they go there; `appended` is how many there are.
     pub(super) async fn sync(&self, run: &Arc<RunLink>, appended: u64) -> Result<(), JournalError> {
         match self.writer() {

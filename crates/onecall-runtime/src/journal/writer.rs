@@ -18,8 +18,13 @@ const MAX_UNWRITTEN_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of events that are written at once, without waiting for more.
 const EAGER_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long events that no call waits for are collected before they are written.
+/// How long events are collected before they are written, if one of them is the end of a call with
+/// effects. If it is lost in a crash, a person has to say what happened.
 const LINGER: Duration = Duration::from_millis(50);
+
+/// How long other events are collected. If they are lost in a crash, calls that only read are made
+/// again. Most runs end earlier, and then their events are not written at all.
+const LONG_LINGER: Duration = Duration::from_secs(1);
 
 /// Writes the journals of all runs of a process, on a thread of its own.
 pub struct JournalWriter {
@@ -42,6 +47,8 @@ struct Queue {
     /// Bytes of all events that are not written, including those that the thread has taken.
     bytes: usize,
     has_sync: bool,
+    /// Whether an event should not be collected for long.
+    is_urgent: bool,
     is_closed: bool,
 }
 
@@ -80,6 +87,11 @@ impl RunLink {
                 true
             }
         });
+    }
+
+    /// Notes that the run has ended: what is not written yet is not needed any more.
+    pub(super) fn close(&self) {
+        _ = self.failed.set(JournalRefusal::LeaseLost.into());
     }
 
     /// Notes that nothing will be written for the run any more. A run whose lease is lost ends.
@@ -124,9 +136,18 @@ impl JournalWriter {
         self.shared.push(QueueItem::Event { run, number, event, bytes }, bytes);
     }
 
+    /// Writes everything that was appended soon, although no call waits for it.
+    pub(super) fn write_soon(&self) {
+        let was_urgent = std::mem::replace(&mut self.shared.lock().is_urgent, true);
+        if !was_urgent {
+            self.shared.wake.notify_one();
+        }
+    }
+
     /// Notes in the store that a run can be continued only by this process.
     pub(super) fn set_in_place(&self, run: &Arc<RunLink>, reason: InPlaceReason) {
         self.shared.push(QueueItem::InPlace { run: Arc::clone(run), reason }, 0);
+        self.write_soon();
     }
 
     /// Waits until everything that was appended for the run is on disk; the caller has appended
@@ -221,14 +242,15 @@ impl Shared {
                 queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let waited = self.wake.wait_timeout(queue, LINGER);
+            let linger = if queue.is_urgent { LINGER } else { LONG_LINGER };
+            let waited = self.wake.wait_timeout(queue, linger);
             let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             queue = guard;
             if timeout.timed_out() {
                 break;
             }
         }
-        queue.has_sync = false;
+        (queue.has_sync, queue.is_urgent) = (false, false);
         Some(std::mem::take(&mut queue.items))
     }
 }
