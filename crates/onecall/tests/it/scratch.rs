@@ -177,9 +177,14 @@ fn it_is_a_part_of_the_memory_of_its_program() {
                 blocks.clear()
                 print(taken)
         ";
-        let with: u32 = printed(&gateway.execute_on(engine, code)).trim().parse().unwrap();
-        let code = code.replace("/tmp", "That");
-        let without: u32 = printed(&gateway.execute_on(engine, &code)).trim().parse().unwrap();
+        // An allocator that gives memory back late, as on a busy machine, changes single results.
+        let mut median = |code: &str| -> u32 {
+            let taken = |_| printed(&gateway.execute_on(engine, code)).trim().parse().unwrap();
+            let mut taken: Vec<u32> = (0..5).map(taken).collect();
+            taken.sort_unstable();
+            taken[2]
+        };
+        let (with, without) = (median(code), median(&code.replace("/tmp", "That")));
         assert!(with < without, "{with} of {without} MB on {engine}");
     }
 }
