@@ -152,8 +152,8 @@ fn the_end_of_a_run_leaves_its_answer_alone() {
     assert_eq!(store.journal(&id("b")).unwrap().events.len(), 2);
     assert_eq!((count(&folder, "journal_values"), count(&folder, "journals")), (1, 1));
     let other = DurableRun { state: DurableState::Waiting, ..durable_run("b") };
-    assert_eq!(store.durable_runs(false).unwrap(), [other.clone()]);
-    assert_eq!(store.durable_runs(true).unwrap(), [expected, other]);
+    assert_eq!(store.durable_runs(true).unwrap(), [expected, other.clone()]);
+    assert_eq!(store.durable_runs(false).unwrap(), [other]);
 }
 
 #[test]
