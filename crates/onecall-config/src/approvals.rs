@@ -30,11 +30,11 @@ pub struct ApprovalSettings {
     pub expire: Duration,
     /// Where questions may be answered, without duplicates.
     pub ways: Vec<ApprovalWay>,
-    /// The address that is told about each question.
+    /// Where each question is posted, if anywhere.
     pub webhook: Option<Webhook>,
 }
 
-/// An address that is told about each question.
+/// The address to which each question is posted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Webhook {
     /// The `https://` address, or an `http://` address on this machine.

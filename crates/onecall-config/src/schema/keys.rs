@@ -584,7 +584,7 @@ pub(crate) const APPROVALS: &[Key] = &[
         "webhook",
         ValueKind::Section(WEBHOOK),
         NONE,
-        "An address that is told about each question.",
+        "The address to which each question is posted.",
     ),
 ];
 
