@@ -19,6 +19,7 @@ use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
 use crate::store::{LogFiles, RecordLevel, StoreConfig};
 use crate::telemetry::TelemetryConfig;
+use crate::users::{AuditLevel, UsersConfig};
 
 /// The complete configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,12 @@ pub struct Config {
     pub durable: bool,
     /// Where trace spans are sent.
     pub telemetry: TelemetryConfig,
+    /// Who may use the gateway over HTTP, if it distinguishes users.
+    pub users: Option<UsersConfig>,
+    /// The file or folder of Cedar policies, if calls are decided by policies.
+    pub policy: Option<PathBuf>,
+    /// What the audit trail keeps.
+    pub audit: AuditLevel,
     /// The user's secrets, which references in any text may have expanded to; no record may show
     /// them.
     pub secrets: Vec<Secret>,

@@ -59,7 +59,7 @@ fn is_issuer(text: &str) -> bool {
     http_url(text).is_some_and(|url| is_safe(&url)) && !text.contains(['?', '#', '@'])
 }
 
-fn scopes(node: &Node, what: &str, report: &mut Report) -> Vec<String> {
+pub(crate) fn scopes(node: &Node, what: &str, report: &mut Report) -> Vec<String> {
     let items = reader::list(node, what, report).unwrap_or_default();
     let each = format!("each of {what}");
     let mut scope = |item: &Node| {

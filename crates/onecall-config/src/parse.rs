@@ -24,6 +24,7 @@ use crate::schema::{CONFIGURATION, PROXY, SESSIONS, TOOLS};
 use crate::server::{ServerReader, ServersForm};
 use crate::store::{LogFiles, RecordLevel, read_store};
 use crate::telemetry::read_telemetry;
+use crate::users::{AuditLevel, read_users};
 use crate::workspace::read_workspace;
 
 pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
@@ -188,6 +189,15 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let cache = top.get("cache").and_then(|node| read_cache(node, report));
     let approvals =
         top.get("approvals").and_then(|node| read_approvals(node, paths.environment, report));
+    let users = top.entry("users").and_then(|it| read_users(it, paths.environment, report));
+    let policy = top.get("policy").and_then(|node| paths.absolute(node, "'policy'", report));
+    let audit = top
+        .get("audit")
+        .and_then(|node| reader::choice(node, "'audit'", "a choice", &AuditLevel::NAMES, report));
+    let audit = audit.unwrap_or(match users {
+        Some(_) => AuditLevel::Hash,
+        None => AuditLevel::Off,
+    });
     let telemetry =
         top.get("telemetry").and_then(|node| read_telemetry(node, paths.environment, report));
     Config {
@@ -217,6 +227,9 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         approvals,
         durable,
         telemetry: telemetry.unwrap_or_default(),
+        users,
+        policy,
+        audit,
         secrets: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CallableName, RunId, Timestamp, ToolAnnotations, ToolPattern};
+use crate::{CallableName, PolicyRule, RunId, Timestamp, ToolAnnotations, ToolPattern};
 
 /// Decides which calls need an approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub enum AskRule {
     Pattern(String),
     /// The tool has a hint that `approvals.hints` names.
     Hint(ToolHint),
+    /// A rule of the policy has a person asked.
+    Policy(PolicyRule),
 }
 
 impl AskRule {
@@ -60,6 +62,7 @@ impl AskRule {
         match self {
             Self::Pattern(pattern) => format!("approvals.ask: {pattern}"),
             Self::Hint(hint) => format!("approvals.hints: {}", hint.name()),
+            Self::Policy(rule) => rule.to_string(),
         }
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::{CallSite, CallableName, Caller, RunId, ToolError, ToolSpec, ToolValue};
+use crate::{
+    CallSite, CallableName, Caller, Digest, Principal, RunId, ToolError, ToolSpec, ToolValue,
+};
 
 /// One call as a program makes it. The tool is only a name.
 #[derive(Clone, Debug)]
@@ -42,6 +44,12 @@ pub struct RunContext {
     pub id: RunId,
     /// The kind of the run.
     pub kind: RunKind,
+    /// The user that the run is for.
+    pub principal: Arc<Principal>,
+    /// The name that the client gives itself; empty if it gives none.
+    pub client: String,
+    /// The digest of the program as it was received; `None` if the run is not one of a program.
+    pub program: Option<Digest>,
     /// The client that the run is for, if servers may send requests to it.
     pub caller: Option<Arc<Caller>>,
 }

@@ -1,8 +1,9 @@
 //! The decision whether a call may be made, and the rule behind it, as logs and spans record it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::{AskRule, ToolError, ToolSpec};
+use crate::{AskRule, PolicyRule, ToolError, ToolSpec};
 
 /// The decision on one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub enum Decision {
 }
 
 /// A rule that rejects a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DenyRule {
     /// The allow or block list of the configuration excludes the tool.
     ToolLists,
@@ -24,6 +25,8 @@ pub enum DenyRule {
     Pins,
     /// No tool has the name, or its server cannot be used.
     NoTool,
+    /// The policy does not permit the call.
+    Policy(PolicyRule),
 }
 
 impl Decision {
@@ -43,10 +46,10 @@ impl Decision {
 
     /// The rule that rejects the call, if it is rejected.
     #[must_use]
-    pub fn denied_by(&self) -> Option<DenyRule> {
+    pub fn denied_by(&self) -> Option<&DenyRule> {
         match self {
             Self::Allow | Self::Ask(_) => None,
-            Self::Deny(rule) => Some(*rule),
+            Self::Deny(rule) => Some(rule),
         }
     }
 }
@@ -54,11 +57,12 @@ impl Decision {
 impl DenyRule {
     /// The rule as records and spans name it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> Cow<'static, str> {
         match self {
-            Self::ToolLists => "tools",
-            Self::Pins => "pin",
-            Self::NoTool => "no tool",
+            Self::ToolLists => "tools".into(),
+            Self::Pins => "pin".into(),
+            Self::NoTool => "no tool".into(),
+            Self::Policy(rule) => format!("policy {}", rule.name).into(),
         }
     }
 }

@@ -49,6 +49,14 @@ pub enum ToolError {
         /// Why the tool is quarantined, and what the user can do.
         why: String,
     },
+    /// The policy does not let the user make this call. The call was not made.
+    #[error("'{name}' is not permitted: {rule}")]
+    Forbidden {
+        /// The tool as the program named it.
+        name: CallableName,
+        /// The rule that decided, with its reason if it gives one.
+        rule: String,
+    },
     /// A person denied the call, or nobody approved it in time. The call was not made.
     #[error("'{name}' was denied: {reason}")]
     Denied {

@@ -11,6 +11,7 @@ compile_error!(
      them, as Unix does. On Windows, run it in WSL 2 or in a Linux container; docs/systems.md says how"
 );
 
+mod access;
 mod approval;
 mod cache;
 mod call;
@@ -28,6 +29,7 @@ pub mod nearest;
 mod nonfinite;
 mod outcome;
 mod pattern;
+mod principal;
 mod program;
 mod question;
 mod resources;
@@ -41,6 +43,7 @@ mod tool;
 mod trace;
 mod value;
 
+pub use access::{AccessDecision, AccessOutlook, AccessPolicy, AccessRequest, PolicyRule};
 pub use approval::{
     AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, AskPolicy, AskRule, ItemId,
     QuestionKind, ToolHint, Verdict,
@@ -70,6 +73,7 @@ pub use outcome::{
     Outcome, Output, PlanPart, RecordedResult, TextSizes, TokenUsage,
 };
 pub use pattern::{PatternError, ToolPattern, ToolPolicy};
+pub use principal::{InvalidUserName, Principal, UserName};
 pub use program::{
     OutcomeDetail, Program, RunLimits, SessionHandle, SessionKey, SessionLimits, SessionRequest,
     TotalLimits, Workspace, WorkspaceAccess,

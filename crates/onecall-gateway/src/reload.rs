@@ -58,6 +58,9 @@ impl Gateway {
             approvals,
             durable,
             telemetry,
+            users,
+            policy,
+            audit,
             secrets,
         } = config;
         let mut reloaded = Reloaded::default();
@@ -79,6 +82,9 @@ impl Gateway {
             (approvals != current.approvals, "approvals"),
             (durable != current.durable, "durable"),
             (telemetry != current.telemetry, "telemetry"),
+            (users != current.users, "users"),
+            (policy != current.policy, "policy"),
+            (audit != current.audit, "audit"),
         ];
         reloaded.needs_restart.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
         let differs = [

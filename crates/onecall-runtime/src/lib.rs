@@ -4,6 +4,7 @@
 //! This crate does not know where tools live or where data is stored: a host, a store and settings
 //! are passed in. `examples/embed.rs` is a complete program with a host of its own.
 
+mod access;
 mod approval;
 mod call_log;
 mod capture;
@@ -32,6 +33,7 @@ pub mod stack;
 mod store_writer;
 mod transcript;
 
+pub use access::UserAccess;
 pub use approval::{ApprovalDesk, DeskError};
 pub use call_log::CallEvent;
 pub use directory::{Directory, LastKnownSpecs, NameLookup};

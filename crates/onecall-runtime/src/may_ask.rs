@@ -9,7 +9,6 @@ use onecall_core::{
     CallableName, Language, Program, Resolution, ToolAnnotations, ToolResolver, ToolSpec,
 };
 
-use crate::approval::Approvals;
 use crate::directory::{AttributeLookup, Directory, NameLookup};
 use crate::review;
 use crate::{Plan, Runtime};
@@ -51,15 +50,18 @@ impl Runtime {
     /// Whether a call of the program could need an approval. Waits for the servers of the tools that
     /// the program names.
     pub async fn may_ask(&self, program: &Program) -> bool {
-        let Some(approvals) = self.approvals().filter(|it| !it.policy.is_empty()) else {
+        if !self.asks() {
             return false;
-        };
+        }
         // Variables of earlier programs of the session may contain tools.
         if program.session.is_some() {
             return true;
         }
-        let lookup =
-            NameCheck { approvals, names: self.resolver().as_ref(), directory: self.directory() };
+        let lookup = NameCheck {
+            runtime: self,
+            names: self.resolver().as_ref(),
+            directory: self.directory(),
+        };
         let (program, parsed) = review::parse(program);
         let words = Words::of(&program.code);
         if DYNAMIC_ACCESS.iter().any(|word| words.names.contains(word)) || lookup.mentions(&words) {
@@ -80,13 +82,31 @@ impl Runtime {
     /// Whether a call of this tool could need an approval.
     #[must_use]
     pub fn call_may_ask(&self, spec: &ToolSpec) -> bool {
-        self.approvals().is_some_and(|approvals| approvals.rule(spec).is_some())
+        let rule = self.approvals().and_then(|approvals| approvals.rule(spec));
+        rule.is_some() || self.access().may_ask(spec)
+    }
+
+    /// Whether a call of a tool that is not known yet could need an approval. The defaults of the
+    /// protocol apply to such a tool.
+    #[must_use]
+    pub fn unknown_call_may_ask(&self, name: &CallableName) -> bool {
+        let rule = self
+            .approvals()
+            .and_then(|approvals| approvals.policy.rule(name, &ToolAnnotations::default()));
+        rule.is_some() || self.access().asks()
+    }
+
+    /// Whether some call of some tool could need an approval.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.approvals().is_some_and(|approvals| !approvals.policy.is_empty())
+            || self.access().asks()
     }
 }
 
-/// Checks the names in a program against the policy.
+/// Checks the names in a program against the rules that have a person asked.
 struct NameCheck<'a> {
-    approvals: &'a Approvals,
+    runtime: &'a Runtime,
     names: &'a dyn ToolResolver,
     directory: &'a dyn Directory,
 }
@@ -95,7 +115,7 @@ impl NameCheck<'_> {
     /// Whether the source contains a name of a known tool that needs an approval. Imports of generated
     /// files name tools in this way.
     fn mentions(&self, words: &Words<'_>) -> bool {
-        let asks = |spec: &&Arc<ToolSpec>| self.approvals.rule(spec).is_some();
+        let asks = |spec: &&Arc<ToolSpec>| self.runtime.call_may_ask(spec);
         self.directory.known_tools().iter().filter(asks).any(|spec| {
             words.names.contains(spec.callable.as_str())
                 || words.names.contains(spec.tool.as_str())
@@ -144,8 +164,8 @@ impl NameCheck<'_> {
             },
         };
         match spec {
-            Some(spec) => self.approvals.rule(&spec).is_some(),
-            None => self.approvals.policy.rule(&callable, &ToolAnnotations::default()).is_some(),
+            Some(spec) => self.runtime.call_may_ask(&spec),
+            None => self.runtime.unknown_call_may_ask(&callable),
         }
     }
 }

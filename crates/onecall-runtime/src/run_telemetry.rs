@@ -128,7 +128,7 @@ impl<'a> RunTelemetry<'a> {
             }
             CallEvent::Decision(_, Decision::Allow) => {}
             CallEvent::Decision(_, Decision::Deny(rule)) => {
-                Span::current().record("onecall.denied_by", rule.name());
+                Span::current().record("onecall.denied_by", &*rule.name());
             }
             CallEvent::Decision(_, Decision::Ask(rule)) => {
                 Span::current().record("onecall.asked_by", rule.name());

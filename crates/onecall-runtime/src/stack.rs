@@ -16,6 +16,7 @@ use onecall_core::{CallHandler, ResourceHost, RunLimits, ToolPolicy};
 use onecall_engine::HeldCalls;
 
 use crate::LearnedTypes;
+use crate::access::UserAccess;
 use crate::approval::{Approvals, Asking};
 use crate::call_log::LogWriter;
 use crate::journal::Journal;
@@ -31,6 +32,8 @@ pub(crate) struct RunLayers<'a> {
     pub(crate) limits: &'a RunLimits,
     /// The journal of the run, if it has one.
     pub(crate) journal: Option<&'a Journal>,
+    /// The user of the run, and the policy.
+    pub(crate) access: &'a UserAccess,
     /// Which calls need an approval, if some do.
     pub(crate) approvals: Option<&'a Approvals>,
     /// The calls of the run that wait for a person.
@@ -43,7 +46,7 @@ impl RunLayers<'_> {
     where
         Self: 'a,
     {
-        let Self { log, limits, journal, approvals, held } = self;
+        let Self { log, limits, journal, access, approvals, held } = self;
         // The journal of a run that no other process can continue is not written ahead.
         let durable = journal.filter(|journal| journal.is_durable());
         let asking = approvals.map(|it| Asking { desk: &*it.desk, held, journal: durable, log });
@@ -51,7 +54,7 @@ impl RunLayers<'_> {
         let made_before = journal.map_or(0, Journal::recorded_ends);
         let written = WriteAhead::new(shared, durable);
         let limited = ConcurrencyLimit::new(written, limits.max_parallel_calls);
-        let decided = DecisionLayer::new(limited, log, approval);
+        let decided = DecisionLayer::new(limited, log, access, approval);
         let counted = Quota::new(decided, limits.max_tool_calls, made_before);
         let journalled = JournalLayer::new(counted, journal, asking);
         LogLayer::new(journalled, log)

@@ -89,6 +89,9 @@ pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
     let run = Arc::new(RunContext {
         id: RunId::from_existing("test"),
         kind: RunKind::Program,
+        principal: Arc::new(Principal::local()),
+        client: String::new(),
+        program: None,
         caller: None,
     });
     let (form, freshness) = (AnswerForm::Value, Freshness::Any);

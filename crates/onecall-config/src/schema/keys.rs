@@ -155,6 +155,24 @@ pub(crate) const CONFIGURATION: &[Key] = &[
         "Whether every run is journalled, so that it can be continued after an interruption; otherwise only runs that may have to ask.",
     ),
     key(
+        "users",
+        ValueKind::Section(USERS),
+        NONE,
+        "Who may use `onecall serve --http`. Without it, everybody who has the token is the same user.",
+    ),
+    key(
+        "policy",
+        ValueKind::Path,
+        NONE,
+        "Cedar policies that decide which user may call which tool: a file, or a folder of `.cedar` files.",
+    ),
+    key(
+        "audit",
+        ValueKind::Choice(&["off", "hash", "full"]),
+        "(`hash` with `users`, otherwise `off`)",
+        "Whether each decision about a call is kept in the audit trail, with the digest of its arguments or with the arguments.",
+    ),
+    key(
         "env_inherit",
         ValueKind::List(&ValueKind::Text),
         "[]",
@@ -609,3 +627,69 @@ pub(crate) const TELEMETRY: &[Key] = &[key(
     "(what the OTEL_ variables say)",
     "The address of a collector that takes OTLP over HTTP, such as http://localhost:4318.",
 )];
+
+/// The keys of `users`.
+pub(crate) const USERS: &[Key] = &[
+    key(
+        "public_url",
+        ValueKind::Text,
+        NONE,
+        "The address at which people and clients reach onecall, as in `https://onecall.example.com`.",
+    ),
+    key("oidc", ValueKind::Section(OIDC), NONE, "The identity provider whose tokens are accepted."),
+    key(
+        "tokens",
+        ValueKind::Boolean,
+        "true",
+        "Whether personal tokens are accepted, which `onecall users token` makes.",
+    ),
+    key("admin_group", ValueKind::Text, "admin", "The group that sees the runs of all users."),
+    key(
+        "max_programs",
+        ValueKind::Integer { min: 1, max: 10_000 },
+        "(no limit)",
+        "How many programs one user may run at once; further ones wait.",
+    ),
+    key(
+        "calls_per_minute",
+        ValueKind::Integer { min: 1, max: 1_000_000 },
+        "(no limit)",
+        "How many tool calls one user may make in a minute; further ones fail.",
+    ),
+    key(
+        "max_user_processes",
+        ValueKind::Integer { min: 1, max: 10_000 },
+        "64",
+        "How many processes and connections with credentials of users there may be at once.",
+    ),
+    key(
+        "idle_seconds",
+        ValueKind::Seconds,
+        "600",
+        "How long such a process or connection is kept after its last call.",
+    ),
+];
+
+/// The keys of `oidc` in `users`.
+pub(crate) const OIDC: &[Key] = &[
+    key(
+        "issuer",
+        ValueKind::Text,
+        "(required)",
+        "The address of the identity provider: https://, or http:// on this machine.",
+    ),
+    key(
+        "audience",
+        ValueKind::Text,
+        "(`public_url` followed by `/mcp`)",
+        "The audience that tokens must be made for.",
+    ),
+    key("name_claim", ValueKind::Text, "sub", "The claim with the user's name."),
+    key("groups_claim", ValueKind::Text, "groups", "The claim with the user's groups."),
+    key(
+        "scopes",
+        ValueKind::List(&ValueKind::Text),
+        "[]",
+        "Scopes that a token must have, all of them.",
+    ),
+];

@@ -1,7 +1,7 @@
 //! Decides which runs are durable: those that may have to ask a person, or all of them. Any other run
 //! is a part of its request and pays nothing.
 
-use onecall_core::{AskPolicy, CallableName, ToolAnnotations};
+use onecall_core::CallableName;
 use onecall_runtime::{Directory, NameLookup, PlanRequest};
 
 use super::RunRequest;
@@ -15,11 +15,10 @@ impl Gateway {
         if runs.all_runs {
             return true;
         }
-        let policy = runs.settings.policy();
-        if policy.is_empty() {
+        let rules = self.rules();
+        if !rules.runtime.asks() {
             return false;
         }
-        let rules = self.rules();
         match request {
             RunRequest::Program { program, .. } => {
                 self.bridge.start_named_in(&program.code);
@@ -28,22 +27,22 @@ impl Gateway {
             RunRequest::Plan(plan) => {
                 let plan = PlanRequest::read(plan);
                 for name in plan.tool_names() {
-                    if may_ask(&rules, &policy, name).await {
+                    if may_ask(&rules, name).await {
                         return true;
                     }
                 }
                 false
             }
-            RunRequest::ExposedTool { name, .. } => may_ask(&rules, &policy, name).await,
+            RunRequest::ExposedTool { name, .. } => may_ask(&rules, name).await,
         }
     }
 }
 
 /// Whether calls of the tool with this name may have to ask. For a tool that is not known yet, the
 /// defaults of the protocol apply.
-async fn may_ask(rules: &ProgramRules, policy: &AskPolicy, name: &str) -> bool {
+async fn may_ask(rules: &ProgramRules, name: &str) -> bool {
     match rules.directory.find(name).await {
         NameLookup::Tool(spec) => rules.runtime.call_may_ask(&spec),
-        _ => policy.rule(&CallableName::new(name), &ToolAnnotations::default()).is_some(),
+        _ => rules.runtime.unknown_call_may_ask(&CallableName::new(name)),
     }
 }

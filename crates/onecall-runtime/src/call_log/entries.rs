@@ -59,7 +59,7 @@ impl LoggedCall {
     /// The rule that rejected the call, if it was rejected: by the configuration or by a person.
     pub(crate) fn denied_by(&self) -> Option<String> {
         match &self.decision {
-            Some(Decision::Deny(rule)) => Some(rule.name().to_owned()),
+            Some(Decision::Deny(rule)) => Some(rule.name().into_owned()),
             Some(Decision::Ask(rule)) if self.is_denied => Some(rule.name()),
             _ => None,
         }
@@ -306,6 +306,9 @@ mod tests {
             run: Arc::new(RunContext {
                 id: RunId::from_existing("run"),
                 kind: RunKind::Program,
+                principal: Arc::new(Principal::local()),
+                client: String::new(),
+                program: None,
                 caller: None,
             }),
             log_index: LogIndex::default(),

@@ -54,6 +54,7 @@ impl CallOutcome {
                 ToolError::InvalidCall { .. }
                 | ToolError::NotAvailable { .. }
                 | ToolError::Quarantined { .. }
+                | ToolError::Forbidden { .. }
                 | ToolError::Denied { .. }
                 | ToolError::QuotaExceeded { .. },
             ) => Self::Refused,

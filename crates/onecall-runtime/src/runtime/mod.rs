@@ -11,11 +11,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use onecall_core::{
-    AskPolicy, CallHandler, Program, RunContext, RunId, RunKind, RunLimits, SessionLimits,
+    AskPolicy, CallHandler, Digest, Program, RunContext, RunId, RunKind, RunLimits, SessionLimits,
     Timestamp, ToolHost, ToolResolver,
 };
 use onecall_engine::{Engines, HeldCalls, RunControl};
 
+use crate::access::UserAccess;
 use crate::approval::Approvals;
 use crate::call_log::{CallLog, LogWriter, RecordDetail};
 use crate::directory::{Directory, ResolverDirectory};
@@ -41,6 +42,7 @@ pub struct Runtime {
     recorder: Option<Arc<Recorder>>,
     metrics: Arc<Metrics>,
     approvals: Option<Approvals>,
+    access: UserAccess,
 }
 
 /// What the calls of one run can access.
@@ -92,7 +94,19 @@ impl Runtime {
             recorder,
             metrics,
             approvals,
+            access: UserAccess::default(),
         }
+    }
+
+    /// Sets the user that all runs are for, and the policy that decides about their calls. The default
+    /// is the local user without a policy.
+    #[must_use]
+    pub fn with_access(self, access: UserAccess) -> Self {
+        Self { access, ..self }
+    }
+
+    pub(crate) fn access(&self) -> &UserAccess {
+        &self.access
     }
 
     /// Replaces the directory, which answers questions of programs about tools.
@@ -185,7 +199,14 @@ impl Runtime {
         let id = recording.as_ref().map(|recording| recording.id.clone());
         let id = id.or_else(|| journal.map(|journal| journal.run().clone()));
         let id = id.unwrap_or_else(|| RunId::generate(Timestamp::now().0));
-        let context = Arc::new(RunContext { id, kind, caller: observer.caller() });
+        let context = Arc::new(RunContext {
+            id,
+            kind,
+            principal: Arc::clone(&self.access.principal),
+            client: observer.client(),
+            program: kind.is_program().then(|| Digest::of(&program.code)),
+            caller: observer.caller(),
+        });
         RunStart { context, log, recording }
     }
 
@@ -197,7 +218,14 @@ impl Runtime {
         journal: Option<&'a Journal>,
         held: &'a HeldCalls,
     ) -> RunLayers<'a> {
-        RunLayers { log, limits, journal, approvals: self.approvals.as_ref(), held }
+        RunLayers {
+            log,
+            limits,
+            journal,
+            access: &self.access,
+            approvals: self.approvals.as_ref(),
+            held,
+        }
     }
 
     /// A journal in memory for a program that has no other one, if its record needs it. A program of a

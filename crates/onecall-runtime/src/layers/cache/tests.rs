@@ -219,7 +219,14 @@ fn call_of(name: &str, arguments: &str) -> ResolvedCall {
 }
 
 fn run(caller: Option<Arc<Caller>>) -> Arc<RunContext> {
-    Arc::new(RunContext { id: RunId::from_existing("run"), kind: RunKind::Program, caller })
+    Arc::new(RunContext {
+        id: RunId::from_existing("run"),
+        kind: RunKind::Program,
+        principal: Arc::new(Principal::local()),
+        client: String::new(),
+        program: None,
+        caller,
+    })
 }
 
 fn text(result: CallResult) -> String {

@@ -1,0 +1,62 @@
+//! The user of a run, and what the policy says about the user's calls.
+
+use std::sync::Arc;
+
+use onecall_core::{
+    AccessDecision, AccessPolicy, AccessRequest, AskRule, Decision, DenyRule, Principal,
+    ResolvedCall, ToolError, ToolSpec,
+};
+
+/// The user that runs are for, with the policy that decides about their calls.
+#[derive(Clone)]
+pub struct UserAccess {
+    /// The user.
+    pub principal: Arc<Principal>,
+    /// The policy; without one, every tool that the configuration permits may be called.
+    pub policy: Option<Arc<dyn AccessPolicy>>,
+}
+
+impl Default for UserAccess {
+    fn default() -> Self {
+        Self { principal: Arc::new(Principal::local()), policy: None }
+    }
+}
+
+impl UserAccess {
+    /// Whether the user could call this tool, with whatever arguments.
+    #[must_use]
+    pub fn may_call(&self, tool: &ToolSpec) -> bool {
+        self.policy.as_ref().is_none_or(|policy| policy.outlook(&self.principal, tool).may_call)
+    }
+
+    /// Whether the policy could have a person asked about a call of this tool.
+    #[must_use]
+    pub fn may_ask(&self, tool: &ToolSpec) -> bool {
+        self.policy.as_ref().is_some_and(|policy| policy.outlook(&self.principal, tool).may_ask)
+    }
+
+    /// Whether the policy could have a person asked about a call of a tool that is not known yet.
+    pub(crate) fn asks(&self) -> bool {
+        self.policy.as_ref().is_some_and(|policy| policy.asks())
+    }
+
+    /// What the policy says about a call; `None` if it permits the call.
+    pub(crate) fn objection(&self, call: &ResolvedCall) -> Option<Decision> {
+        let (policy, tool) = (self.policy.as_ref()?, call.tool.as_ref().ok()?);
+        let request = AccessRequest { run: &call.run, tool, arguments: &call.arguments };
+        match policy.decide(&request) {
+            AccessDecision::Allow(_) => None,
+            AccessDecision::Deny(rule) => Some(Decision::Deny(DenyRule::Policy(rule))),
+            AccessDecision::Ask(rule) => Some(Decision::Ask(AskRule::Policy(rule))),
+        }
+    }
+}
+
+/// The error of a call that the policy denies.
+pub(crate) fn forbidden(call: &ResolvedCall, rule: &DenyRule) -> ToolError {
+    let rule = match rule {
+        DenyRule::Policy(rule) => rule.to_string(),
+        other => other.name().into_owned(),
+    };
+    ToolError::Forbidden { name: call.name.clone(), rule }
+}
