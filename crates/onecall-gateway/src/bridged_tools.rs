@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use onecall_bridge::{Bridge, ServerStart};
 use onecall_catalog::{
-    ASYNC_PREFIX, Catalog, ObservedOutput, ServerMatch, category_of, match_server, permits,
+    ASYNC_PREFIX, Catalog, ObservedOutput, ServerMatch, category_of, match_server,
 };
 use onecall_config::{GenerateConfig, ServerConfig};
-use onecall_core::{BoxFuture, CallableName, ServerName, ToolCategory, ToolPolicy, ToolSpec};
-use onecall_runtime::{Directory, LastKnownSpecs, LearnedTypes, NameLookup};
+use onecall_core::{BoxFuture, CallableName, ServerName, ToolCategory, ToolSpec};
+use onecall_runtime::{Directory, LastKnownSpecs, LearnedTypes, NameLookup, ToolPermission};
 
 use crate::last_known_tools::LastKnownTools;
 use crate::listing_store::ListingStore;
@@ -19,10 +19,10 @@ use crate::rules::SharedServices;
 /// How many similar names are suggested for an unknown one.
 pub(crate) const MAX_SUGGESTIONS: usize = 3;
 
-/// The catalog of all servers, filtered by policy.
+/// The catalog of all servers, as far as one user may call their tools.
 pub(crate) struct BridgedTools {
     bridge: Arc<Bridge>,
-    policy: ToolPolicy,
+    permission: ToolPermission,
     generate_config: GenerateConfig,
     learned: Option<Arc<LearnedTypes>>,
     listings: Option<Arc<ListingStore>>,
@@ -31,12 +31,12 @@ pub(crate) struct BridgedTools {
 impl BridgedTools {
     pub(crate) fn new(
         shared: &SharedServices,
-        policy: ToolPolicy,
+        bridge: Arc<Bridge>,
+        permission: ToolPermission,
         generate_config: GenerateConfig,
     ) -> Self {
-        let SharedServices { bridge, learned, listings, .. } = shared;
-        let (bridge, learned, listings) = (bridge.clone(), learned.clone(), listings.clone());
-        Self { bridge, policy, generate_config, learned, listings }
+        let (learned, listings) = (shared.learned.clone(), shared.listings.clone());
+        Self { bridge, permission, generate_config, learned, listings }
     }
 
     /// What is known about the tools of all servers without starting one.
@@ -128,7 +128,7 @@ impl BridgedTools {
     }
 
     pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
-        permits(&self.policy, spec)
+        self.permission.permits(spec)
     }
 
     pub(crate) fn nearest(&self, catalog: &Catalog, name: &str) -> Vec<CallableName> {

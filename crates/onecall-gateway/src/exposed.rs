@@ -77,7 +77,7 @@ impl Gateway {
     /// Whether clients may call a tool of this name directly, if it exists.
     #[must_use]
     pub fn is_exposed(&self, name: &str) -> bool {
-        self.exposure.matches_name(name) && self.rules().policy.permits(name)
+        self.exposure.matches_name(name) && self.rules().permission.permits_name(name)
     }
 
     /// Calls a tool for a client and returns the answer of its server unchanged. Dropping the

@@ -2,7 +2,7 @@
 //! (MCP over stdio, HTTP or command line) that uses it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use onecall_bridge::{
@@ -20,7 +20,7 @@ use onecall_engine::Engines;
 use onecall_runtime::{
     Cache, Directory, LearnedTypes, Metrics, MetricsState, NameLookup, Observer, Plan, PlanAnswer,
     PlanFailure, PlanProblems, PlanRequest, Preview, Recorder, RunOptions, SaveError, Sessions,
-    StoreWriter,
+    StoreWriter, UserAccess,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -35,6 +35,7 @@ use crate::plan::PlanTools;
 use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
+use crate::views::UserViews;
 use crate::{record_settings, revision, settings};
 
 /// How long a shutdown waits for pending writes to the store.
@@ -44,19 +45,25 @@ const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const NO_STORE: &str = "onecall cannot find your state directory, where the store is: set HOME or \
                         XDG_STATE_HOME, or `path` under `store` in the configuration";
 
-/// A running gateway.
+/// A running gateway, as one user sees it. The local user sees the gateway that was started;
+/// [`Gateway::for_principal`] returns it as other users see it.
 pub struct Gateway {
+    /// The user, and the policy that decides about the user's calls.
+    pub(crate) access: UserAccess,
+    /// The servers whose tools the user can reach.
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) guard: Guard,
-    /// The rules of the current configuration, for programs that begin now.
+    /// The rules of the current configuration, for programs of the user that begin now.
     pub(crate) rules: watch::Sender<Arc<ProgramRules>>,
-    pub(crate) shared: SharedServices,
+    pub(crate) shared: Arc<SharedServices>,
     /// Writes to the store, if there is one.
     pub(crate) store: Option<Arc<StoreWriter>>,
     /// The current configuration.
-    config: Mutex<Config>,
-    revision: watch::Receiver<u64>,
-    list_changes: ListChanges,
+    pub(crate) config: Arc<Mutex<Config>>,
+    pub(crate) revision: OnceLock<watch::Receiver<u64>>,
+    pub(crate) list_changes: OnceLock<ListChanges>,
+    /// The gateway as other users see it.
+    pub(crate) views: UserViews,
     /// Which tools clients may call directly.
     pub(crate) exposure: Exposure,
     /// The folder in which programs find a file for each tool, if there is one.
@@ -161,7 +168,6 @@ impl Gateway {
         let shared = SharedServices {
             engines,
             durable,
-            bridge: Arc::clone(&bridge),
             sessions,
             cache: cache(&config, store.as_ref(), &identities, &metrics),
             identities,
@@ -170,22 +176,19 @@ impl Gateway {
             learned: learned(&config, store.as_ref()),
             listings: store.clone().map(|store| Arc::new(ListingStore::new(store))),
         };
-        let rules = ProgramRules::new(&config, &shared);
-        let rules = watch::Sender::new(Arc::new(rules));
-        let (count, revision) = watch::channel(0);
-        tokio::spawn(revision::count_changes(bridge.watch(), rules.subscribe(), count));
-        let list_changes = ListChanges::start(bridge.watch(), rules.subscribe(), exposure.clone());
-        let config = Mutex::new(config);
-        let tool_changes = list_changes.tools.clone();
+        let access = UserAccess::default();
+        let rules = ProgramRules::new(&config, &shared, &bridge, access.clone());
         let gateway = Arc::new(Self {
+            access,
             bridge,
             guard,
-            shared,
-            rules,
+            shared: Arc::new(shared),
+            rules: watch::Sender::new(Arc::new(rules)),
             store,
-            config,
-            revision,
-            list_changes,
+            config: Arc::new(Mutex::new(config)),
+            revision: OnceLock::new(),
+            list_changes: OnceLock::new(),
+            views: UserViews::default(),
             exposure,
             tool_folder: tool_folder.map(Arc::new),
         });
@@ -196,25 +199,34 @@ impl Gateway {
             tokio::spawn(DurableRuns::watch_store(runs, gateway));
         }
         if gateway.tool_folder.is_some() {
-            tokio::spawn(Self::update_tool_folder_on_change(
-                Arc::downgrade(&gateway),
-                tool_changes,
-            ));
+            let changes = gateway.list_changes().tools;
+            tokio::spawn(Self::update_tool_folder_on_change(Arc::downgrade(&gateway), changes));
         }
         gateway
     }
 
     /// Notifies when the list of tools that programs may call is outdated. The number itself has no
-    /// meaning.
+    /// meaning. Must be called inside a tokio runtime.
     #[must_use]
     pub fn revision(&self) -> watch::Receiver<u64> {
-        self.revision.clone()
+        let start = || {
+            let (count, revision) = watch::channel(0);
+            let (tools, rules) = (self.bridge.watch(), self.rules.subscribe());
+            tokio::spawn(revision::count_changes(tools, rules, count));
+            revision
+        };
+        self.revision.get_or_init(start).clone()
     }
 
-    /// Notifies when the tool or resource lists shown to clients change.
+    /// Notifies when the tool or resource lists shown to clients change. Must be called inside a tokio
+    /// runtime.
     #[must_use]
     pub fn list_changes(&self) -> ListChanges {
-        self.list_changes.clone()
+        let start = || {
+            let (tools, rules) = (self.bridge.watch(), self.rules.subscribe());
+            ListChanges::start(tools, rules, self.exposure.clone())
+        };
+        self.list_changes.get_or_init(start).clone()
     }
 
     pub(crate) fn rules(&self) -> Arc<ProgramRules> {
@@ -516,7 +528,7 @@ impl Gateway {
         let catalog = self.bridge.catalog().await;
         let ask = self.config().approvals.as_ref().map(|approvals| approvals.ask.clone());
         let ask = ask.unwrap_or_default();
-        unused_entries(&self.rules().policy, &ask, &catalog, &self.status())
+        unused_entries(&self.rules().permission.lists, &ask, &catalog, &self.status())
     }
 
     /// Stops every server, and completes pending writes to the store.

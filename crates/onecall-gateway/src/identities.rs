@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use foldhash::quality::RandomState;
 use onecall_bridge::ServerIdentity;
 use onecall_config::{LocalTool, ServerConfig};
-use onecall_core::ServerName;
+use onecall_core::{ServerName, UserName};
 use onecall_runtime::ServerIdentities;
 
 /// Identities by server name.
@@ -26,7 +26,7 @@ impl Identities {
 }
 
 impl ServerIdentities for Identities {
-    fn identity(&self, server: &ServerName) -> Option<[u8; 32]> {
+    fn identity(&self, server: &ServerName, _user: &UserName) -> Option<[u8; 32]> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_server_is_who_the_configuration_in_force_says() {
         let identities = Identities::default();
-        let now = || identities.identity(&ServerName::new("s"));
+        let now = || identities.identity(&ServerName::new("s"), &UserName::local());
         assert_eq!(now(), None);
         identities.set(&[configured("one")], &[]);
         let one = now();
@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(now(), one);
         identities.set(&[], &[]);
         assert_eq!(now(), None);
-        assert!(identities.identity(&LocalTool::server()).is_some());
+        assert!(identities.identity(&LocalTool::server(), &UserName::local()).is_some());
     }
 }

@@ -20,6 +20,7 @@ mod settings;
 mod tool_folder;
 mod tree;
 mod unused;
+mod views;
 
 pub use durable::{
     BeginError, QuestionId, ResumeError, RunAnswer, RunFollower, RunRequest, RunStatus, RunWatch,

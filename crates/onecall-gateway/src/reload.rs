@@ -1,13 +1,10 @@
 //! Switches a running gateway to another configuration.
 
-use std::sync::Arc;
-
 use onecall_bridge::FleetChange;
 use onecall_config::{Config, LocalTool};
 use onecall_core::ServerName;
 
 use crate::durable::configuration_digest;
-use crate::rules::ProgramRules;
 use crate::settings::origins;
 use crate::{Gateway, redactor};
 
@@ -101,8 +98,7 @@ impl Gateway {
         current.logs = logs;
         self.shared.engines.set_totals(totals);
         if !reloaded.changed.is_empty() {
-            let rules = ProgramRules::new(&current, &self.shared);
-            self.rules.send_replace(Arc::new(rules));
+            self.set_rules(&current);
         }
         self.shared.learned.iter().for_each(|learned| learned.set_origins(origins(&servers)));
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());

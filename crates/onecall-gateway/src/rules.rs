@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use onecall_bridge::Bridge;
 use onecall_config::{Config, ProxyPolicy};
-use onecall_core::ToolPolicy;
 use onecall_engine::Engines;
 use onecall_runtime::{
-    Cache, LearnedTypes, Metrics, PermittedTools, Recorder, Runtime, Sessions, stack,
+    Cache, LearnedTypes, Metrics, PermittedTools, Recorder, Runtime, Sessions, ToolPermission,
+    UserAccess, stack,
 };
 
 use crate::ListingStore;
@@ -20,7 +20,6 @@ use crate::identities::Identities;
 /// What all programs share, whatever the configuration is.
 pub(crate) struct SharedServices {
     pub(crate) engines: Arc<Engines>,
-    pub(crate) bridge: Arc<Bridge>,
     pub(crate) sessions: Arc<Sessions>,
     /// Cached answers of tools, if the cache is enabled.
     pub(crate) cache: Option<Arc<Cache>>,
@@ -37,27 +36,34 @@ pub(crate) struct SharedServices {
     pub(crate) durable: Option<Arc<DurableRuns>>,
 }
 
-/// The rules of one configuration.
+/// The rules of one configuration for one user.
 pub(crate) struct ProgramRules {
     pub(crate) runtime: Runtime,
     /// Resolves the names of tools that clients may call directly.
     pub(crate) exposed_resolver: PermittedTools,
     pub(crate) directory: Arc<BridgedTools>,
-    pub(crate) policy: ToolPolicy,
+    /// Which tools the user of these rules may call.
+    pub(crate) permission: ToolPermission,
     pub(crate) proxy: ProxyPolicy,
 }
 
 impl ProgramRules {
-    pub(crate) fn new(config: &Config, shared: &SharedServices) -> Self {
-        let SharedServices { bridge, learned, .. } = shared;
-        let policy = config.tools.clone();
-        let exposed_resolver = PermittedTools::tools_only(bridge.clone(), policy.clone());
-        let resolver = PermittedTools::for_programs(bridge.clone(), policy.clone());
+    /// The rules of a configuration for one user: the tools of `bridge`, as far as `access` permits them.
+    pub(crate) fn new(
+        config: &Config,
+        shared: &SharedServices,
+        bridge: &Arc<Bridge>,
+        access: UserAccess,
+    ) -> Self {
+        let permission = ToolPermission { lists: config.tools.clone(), access };
+        let exposed_resolver = PermittedTools::tools_only(bridge.clone(), permission.clone());
+        let resolver = PermittedTools::for_programs(bridge.clone(), permission.clone());
         let resources = Arc::new(BridgedResources(Arc::clone(bridge)));
-        let layers =
-            stack::program_layers(bridge.clone(), resources, policy.clone(), learned.clone());
+        let learned = shared.learned.clone();
+        let layers = stack::program_layers(bridge.clone(), resources, permission.clone(), learned);
         let generate_config = config.generate.clone();
-        let directory = BridgedTools::new(shared, policy.clone(), generate_config);
+        let directory =
+            BridgedTools::new(shared, Arc::clone(bridge), permission.clone(), generate_config);
         let directory = Arc::new(directory);
         let (engines, limits) = (Arc::clone(&shared.engines), config.execution.clone());
         let mut runtime = Runtime::layered(engines, Arc::new(resolver), layers, limits)
@@ -65,11 +71,12 @@ impl ProgramRules {
             .with_sessions(Arc::clone(&shared.sessions))
             .with_cache(shared.cache.clone())
             .with_recorder(shared.recorder.clone())
-            .with_metrics(Arc::clone(&shared.metrics));
+            .with_metrics(Arc::clone(&shared.metrics))
+            .with_access(permission.access.clone());
         if let Some(runs) = &shared.durable {
             let desk = Arc::new(Desk(Arc::clone(runs)));
             runtime = runtime.with_approvals(runs.settings.policy(), desk);
         }
-        Self { runtime, exposed_resolver, directory, policy, proxy: config.proxy.clone() }
+        Self { runtime, exposed_resolver, directory, permission, proxy: config.proxy.clone() }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use onecall_catalog::permits;
 use onecall_core::{
     AccessDecision, AccessPolicy, AccessRequest, AskRule, Decision, DenyRule, Principal,
-    ResolvedCall, ToolError, ToolSpec,
+    ResolvedCall, ToolError, ToolPolicy, ToolSpec,
 };
 
 /// The user that runs are for, with the policy that decides about their calls.
@@ -49,6 +50,29 @@ impl UserAccess {
             AccessDecision::Deny(rule) => Some(Decision::Deny(DenyRule::Policy(rule))),
             AccessDecision::Ask(rule) => Some(Decision::Ask(AskRule::Policy(rule))),
         }
+    }
+}
+
+/// Which tools the programs of one user may call.
+#[derive(Clone, Default)]
+pub struct ToolPermission {
+    /// The allow or block list of the configuration.
+    pub lists: ToolPolicy,
+    /// The user, and the policy.
+    pub access: UserAccess,
+}
+
+impl ToolPermission {
+    /// Whether programs may call this tool, with whatever arguments.
+    #[must_use]
+    pub fn permits(&self, tool: &ToolSpec) -> bool {
+        permits(&self.lists, tool) && self.access.may_call(tool)
+    }
+
+    /// Whether programs may call a tool that is not known yet, as far as its name shows.
+    #[must_use]
+    pub fn permits_name(&self, name: &str) -> bool {
+        self.lists.permits(name)
     }
 }
 

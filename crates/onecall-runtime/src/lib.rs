@@ -33,7 +33,7 @@ pub mod stack;
 mod store_writer;
 mod transcript;
 
-pub use access::UserAccess;
+pub use access::{ToolPermission, UserAccess};
 pub use approval::{ApprovalDesk, DeskError};
 pub use call_log::CallEvent;
 pub use directory::{Directory, LastKnownSpecs, NameLookup};

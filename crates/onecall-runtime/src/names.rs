@@ -4,36 +4,34 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onecall_catalog::permits;
-use onecall_core::{
-    CallableName, Resolution, ResolutionFuture, ToolError, ToolPolicy, ToolResolver, ToolSpec,
-};
+use onecall_core::{CallableName, Resolution, ResolutionFuture, ToolError, ToolResolver, ToolSpec};
 
+use crate::ToolPermission;
 use crate::layers::resource_function;
 
 /// How many names one run remembers; further ones are resolved each time.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Resolves names with another resolver, and hides the tools that policy does not permit.
+/// Resolves names with another resolver, and hides the tools that programs may not call.
 pub struct PermittedTools {
     tools: Arc<dyn ToolResolver>,
-    policy: ToolPolicy,
+    permission: ToolPermission,
     /// Whether the functions for resources and prompts can be called as well.
     has_functions: bool,
 }
 
 impl PermittedTools {
-    /// Everything that programs can call: the tools that `policy` permits, and the functions for
+    /// Everything that programs can call: the tools that `permission` names, and the functions for
     /// resources and prompts.
     #[must_use]
-    pub fn for_programs(tools: Arc<dyn ToolResolver>, policy: ToolPolicy) -> Self {
-        Self { tools, policy, has_functions: true }
+    pub fn for_programs(tools: Arc<dyn ToolResolver>, permission: ToolPermission) -> Self {
+        Self { tools, permission, has_functions: true }
     }
 
-    /// The tools that `policy` permits, and nothing else.
+    /// The tools that `permission` names, and nothing else.
     #[must_use]
-    pub fn tools_only(tools: Arc<dyn ToolResolver>, policy: ToolPolicy) -> Self {
-        Self { tools, policy, has_functions: false }
+    pub fn tools_only(tools: Arc<dyn ToolResolver>, permission: ToolPermission) -> Self {
+        Self { tools, permission, has_functions: false }
     }
 
     fn permitted(&self, resolution: Resolution) -> Resolution {
@@ -41,7 +39,7 @@ impl PermittedTools {
             Resolution::Callable(spec)
             | Resolution::Attribute(spec)
             | Resolution::Unavailable { spec, .. }
-                if !permits(&self.policy, &spec) =>
+                if !self.permission.permits(&spec) =>
             {
                 Resolution::Blocked
             }
@@ -53,12 +51,12 @@ impl PermittedTools {
         }
     }
 
-    /// Whether programs may call the tool of this name. For a tool that is not known yet, policy
-    /// decides by the name alone.
+    /// Whether programs may call the tool of this name. For a tool that is not known yet, the
+    /// name alone decides.
     fn permits_known(&self, name: &CallableName) -> bool {
         match self.tools.resolve(name).if_ready() {
-            Some(Resolution::Callable(spec)) => permits(&self.policy, &spec),
-            _ => self.policy.permits(name.as_str()),
+            Some(Resolution::Callable(spec)) => self.permission.permits(&spec),
+            _ => self.permission.permits_name(name.as_str()),
         }
     }
 }

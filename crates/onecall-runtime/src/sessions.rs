@@ -12,7 +12,9 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use onecall_core::{ClientId, Failure, SessionHandle, SessionKey, SessionLimits, SessionRequest};
+use onecall_core::{
+    ClientId, Failure, SessionHandle, SessionKey, SessionLimits, SessionRequest, UserName,
+};
 use onecall_engine::Session;
 use tokio::sync::OwnedMutexGuard;
 
@@ -29,7 +31,8 @@ const MAX_REMEMBERED: usize = 1000;
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum SessionIdentity {
     Name(ClientId, String),
-    Handle(SessionHandle),
+    /// A handle continues a session only for the user who began it.
+    Handle(UserName, SessionHandle),
 }
 
 impl SessionIdentity {
@@ -37,7 +40,7 @@ impl SessionIdentity {
     fn as_str(&self) -> &str {
         match self {
             Self::Name(_, name) => name,
-            Self::Handle(handle) => handle.as_str(),
+            Self::Handle(_, handle) => handle.as_str(),
         }
     }
 }
@@ -76,9 +79,13 @@ impl Sessions {
         Self { limits, table: Arc::default() }
     }
 
-    /// Waits until no other program runs in the session, and leases it. A session that does not
+    /// Waits until no other program runs in the session of this user, and leases it. A session that does not
     /// exist is created, unless it is requested by a handle.
-    pub(crate) async fn acquire(&self, request: &SessionRequest) -> Result<SessionLease, Failure> {
+    pub(crate) async fn acquire(
+        &self,
+        request: &SessionRequest,
+        user: &UserName,
+    ) -> Result<SessionLease, Failure> {
         let (key, if_missing, created) = match &request.session {
             SessionKey::Named { client, name } => {
                 check_name(name)?;
@@ -90,11 +97,13 @@ impl Sessions {
                     let message = format!("cannot make a handle for a session: {error}");
                     Failure::refused("OSError", message)
                 })?;
-                (SessionIdentity::Handle(handle.clone()), IfMissing::Create, Some(handle))
+                let key = SessionIdentity::Handle(user.clone(), handle.clone());
+                (key, IfMissing::Create, Some(handle))
             }
             SessionKey::Handle(handle) => {
                 check_name(handle.as_str())?;
-                (SessionIdentity::Handle(handle.clone()), IfMissing::Fail, None)
+                let key = SessionIdentity::Handle(user.clone(), handle.clone());
+                (key, IfMissing::Fail, None)
             }
         };
         loop {
@@ -252,7 +261,7 @@ impl SessionTable {
     /// all others from having sessions. Returns whether there was one.
     fn evict_idle_session(&mut self) -> bool {
         let idle = self.open.iter().filter(|(key, open)| {
-            matches!(key, SessionIdentity::Handle(_)) && open.session.try_lock().is_ok()
+            matches!(key, SessionIdentity::Handle(..)) && open.session.try_lock().is_ok()
         });
         let longest = idle.min_by_key(|(_, open)| open.last_used).map(|(key, _)| key.clone());
         longest.is_some_and(|key| self.open.remove(&key).is_some())
@@ -263,7 +272,7 @@ impl SessionTable {
         let count = self.open.len();
         let client = match key {
             SessionIdentity::Name(client, _) => client,
-            SessionIdentity::Handle(_) => {
+            SessionIdentity::Handle(..) => {
                 let message = format!(
                     "there are {count} sessions already, none of which can be ended for a new \
                      one, and no more are allowed; run it again later"

@@ -11,12 +11,12 @@
 
 use std::sync::Arc;
 
-use onecall_core::{CallHandler, ResourceHost, RunLimits, ToolPolicy};
+use onecall_core::{CallHandler, ResourceHost, RunLimits};
 
 use onecall_engine::HeldCalls;
 
 use crate::LearnedTypes;
-use crate::access::UserAccess;
+use crate::access::{ToolPermission, UserAccess};
 use crate::approval::{Approvals, Asking};
 use crate::call_log::LogWriter;
 use crate::journal::Journal;
@@ -76,7 +76,7 @@ pub(crate) fn through_cache(
 pub fn program_layers(
     host: Arc<dyn CallHandler>,
     resources: Arc<dyn ResourceHost>,
-    policy: ToolPolicy,
+    permission: ToolPermission,
     learned: Option<Arc<LearnedTypes>>,
 ) -> Arc<dyn CallHandler> {
     let host = match learned {
@@ -84,7 +84,7 @@ pub fn program_layers(
         None => host,
     };
     let checked = Arc::new(ArgumentCheck::new(host));
-    Arc::new(ResourceFunctions::new(checked, resources, policy))
+    Arc::new(ResourceFunctions::new(checked, resources, permission))
 }
 
 /// The layers below the cache for calls of exposed tools: there are none, because calls and answers

@@ -10,10 +10,10 @@ use onecall_gateway::{Gateway, RunAnswer, RunRequest};
 use onecall_runtime::PlanRequest;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
-    CompleteRequestParams, CompleteResult, ContentBlock, Implementation, InitializeRequestParams,
-    InitializeResult, JsonObject, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CompleteRequestParams, CompleteResult, ContentBlock, Extensions, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -30,6 +30,7 @@ use crate::error::ToolRequestError;
 use crate::exposed;
 use crate::http::CLIENT_HAS_LEFT;
 use crate::list_notifier::ListNotifier;
+use crate::principal::principal;
 use crate::progress::{ClientProgress, run_with_client};
 use crate::resources;
 use crate::response_budget::ResponseBudget;
@@ -61,7 +62,7 @@ impl Handler {
             None => Approvals::Off,
         };
         let definitions = definitions(gateway.workspace(), &gateway.optional_tools(), approvals);
-        let list_notifier = ListNotifier::new(&gateway);
+        let list_notifier = ListNotifier::default();
         let client = client::next_id();
         let is_persistent = AtomicBool::new(false);
         let durable_requests = DurableRequests::default();
@@ -81,8 +82,9 @@ impl Handler {
         Self { is_persistent: AtomicBool::new(true), ..Self::new(gateway, budget) }
     }
 
-    pub(crate) fn gateway(&self) -> &Arc<Gateway> {
-        &self.gateway
+    /// The gateway as the user of a request with these extensions sees it.
+    pub(crate) fn gateway_for(&self, extensions: &Extensions) -> Arc<Gateway> {
+        self.gateway.for_principal(&principal(extensions))
     }
 
     pub(crate) fn client(&self) -> ClientId {
@@ -114,7 +116,7 @@ impl Handler {
     ) -> Result<CallToolResponse, ToolRequestError> {
         let program = arguments.program(self.session_owner())?;
         if arguments.flag("dry_run")? {
-            let preview = self.gateway.preview(&program).await;
+            let preview = self.gateway_for(&context.extensions).preview(&program).await;
             let text = preview.to_string();
             let answer = if preview.refusal.is_some() { failure(text) } else { success(text) };
             return Ok(answer.into());
@@ -129,9 +131,10 @@ impl Handler {
         request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        let program = arguments.whole_program(&self.gateway.limits())?;
+        let gateway = self.gateway_for(&context.extensions);
+        let program = arguments.whole_program(&gateway.limits())?;
         let file = match arguments.optional_text("filename")? {
-            Some(name) => self.gateway.save(&program, name).await?,
+            Some(name) => gateway.save(&program, name).await?,
             None => None,
         };
         let file = file.map(|path| path.display().to_string());
@@ -146,19 +149,20 @@ impl Handler {
         request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        if Box::pin(self.gateway.has_to_be_durable(&run)).await {
+        let gateway = self.gateway_for(&context.extensions);
+        if Box::pin(gateway.has_to_be_durable(&run)).await {
             return Box::pin(self.begin_durable(run, request, context)).await;
         }
         let (progress, channel) = ClientProgress::new(self.client, &self.budget, &context);
         let answer = match &run {
             RunRequest::Program { program, file } => {
-                let run = Box::pin(self.gateway.run_undurable(program, &progress));
+                let run = Box::pin(gateway.run_undurable(program, &progress));
                 let outcome = run_with_client(run, channel, context).await;
                 RunAnswer::of_program(&outcome, program, file.as_deref())
             }
             RunRequest::Plan(plan) => {
                 let plan = PlanRequest::read(plan);
-                let run = Box::pin(self.gateway.run_undurable_plan(plan, &progress));
+                let run = Box::pin(gateway.run_undurable_plan(plan, &progress));
                 RunAnswer::of_plan(&run_with_client(run, channel, context).await)
             }
             RunRequest::ExposedTool { name, arguments } => {
@@ -176,37 +180,40 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ToolRequestError> {
         let arguments = to_raw_value(arguments).map_err(ToolRequestError::NotSerialized)?;
+        let gateway = self.gateway_for(&context.extensions);
         self.budget.wait_until_free().await;
         let (progress, channel) =
             ClientProgress::for_exposed_tool(self.client, &self.budget, &context);
-        let call = self.gateway.call_exposed(name, arguments, &progress);
+        let call = gateway.call_exposed(name, arguments, &progress);
         let answer = run_with_client(call, channel, context).await?;
         exposed::result(&answer)
             .map_err(|source| ToolRequestError::NotMcp { name: name.to_owned(), source })
     }
 
-    async fn list(&self) -> CallToolResult {
-        let tools = self.gateway.tools().await;
+    async fn list(&self, gateway: &Gateway) -> CallToolResult {
+        let tools = gateway.tools().await;
         let content = listed_names(&tools).into_iter().map(ContentBlock::text);
         CallToolResult::success(content.collect())
     }
 
     async fn search(
         &self,
+        gateway: &Gateway,
         arguments: OwnToolArguments<'_>,
     ) -> Result<CallToolResult, ToolRequestError> {
         let (search, detail) = arguments.search()?;
-        let results = self.gateway.find(search).await?;
+        let results = gateway.find(search).await?;
         Ok(success(format_search_results(&results, search.query, detail)))
     }
 
     async fn inspect(
         &self,
+        gateway: &Gateway,
         arguments: OwnToolArguments<'_>,
     ) -> Result<CallToolResult, ToolRequestError> {
-        match self.gateway.inspect(arguments.text("tool_name")?).await {
+        match gateway.inspect(arguments.text("tool_name")?).await {
             Ok(spec) => {
-                let observed = self.gateway.observed(&spec);
+                let observed = gateway.observed(&spec);
                 let description = describe(&spec, observed.as_ref()).to_string();
                 Ok(success(visible_json(&description).into_owned()))
             }
@@ -230,7 +237,8 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.list_notifier.notify_client(context.peer);
+        let gateway = self.gateway_for(&context.extensions);
+        self.list_notifier.notify_client(gateway, context.peer);
     }
 
     fn accepted_subscription_filter(
@@ -243,7 +251,8 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        self.list_notifier.notify_subscriber(subscription).await;
+        let gateway = self.gateway_for(&subscription.request_context().extensions);
+        self.list_notifier.notify_subscriber(&gateway, subscription).await;
         Ok(())
     }
 
@@ -256,8 +265,9 @@ impl ServerHandler for Handler {
             client::capabilities_of(Some(&request.capabilities), Some(&request.protocol_version));
         context.peer.set_peer_info(request.clone());
         self.is_persistent.store(true, Ordering::Relaxed);
+        let gateway = self.gateway_for(&context.extensions);
         let idle = client::idle_client(self.client, context.peer, abilities);
-        self.gateway.clients().set_client(idle);
+        gateway.clients().set_client(idle);
         self.negotiate_initialize(&request)
     }
 
@@ -280,17 +290,17 @@ impl ServerHandler for Handler {
         }
     }
 
-    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
-        self.gateway.roots_changed();
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.gateway_for(&context.extensions).roots_changed();
     }
 
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let mut tools = self.definitions.clone();
-        let exposed = self.gateway.exposed_tools().await;
+        let exposed = self.gateway_for(&context.extensions).exposed_tools().await;
         tools.extend(exposed.iter().filter_map(exposed::definition));
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -298,11 +308,12 @@ impl ServerHandler for Handler {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.list_notifier.mark_resources_listed();
+        let gateway = self.gateway_for(&context.extensions);
+        self.list_notifier.mark_resources_listed(&gateway);
         let cursor = request.as_ref().and_then(|it| it.cursor.as_deref());
-        resources::list(&self.gateway, cursor).await
+        resources::list(&gateway, cursor).await
     }
 
     async fn list_resource_templates(
@@ -316,17 +327,19 @@ impl ServerHandler for Handler {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&self.gateway, &request.uri).await.map(Into::into)
+        let gateway = self.gateway_for(&context.extensions);
+        resources::read(&gateway, &request.uri).await.map(Into::into)
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Ok(CompleteResult::new(resources::complete(&self.gateway, &request).await))
+        let gateway = self.gateway_for(&context.extensions);
+        Ok(CompleteResult::new(resources::complete(&gateway, &request).await))
     }
 
     async fn call_tool(
@@ -337,6 +350,7 @@ impl ServerHandler for Handler {
         let given = request.arguments.clone().unwrap_or_default();
         let arguments = OwnToolArguments { tool: request.name.as_ref(), given: &given };
         let cancelled = context.ct.clone();
+        let gateway = self.gateway_for(&context.extensions);
         let answer = async {
             if let Some(state) = &request.request_state {
                 let answer = self.continue_exchange(state, &request, context).await?;
@@ -346,9 +360,13 @@ impl ServerHandler for Handler {
                 EXECUTE_PROGRAM => {
                     self.execute(arguments, &request, context).await.unwrap_or_else(not_run)
                 }
-                SEARCH_TOOLS => self.search(arguments).await.unwrap_or_else(failure).into(),
-                LIST_CALLABLE_TOOLS => self.list().await.into(),
-                INSPECT_TOOL => self.inspect(arguments).await.unwrap_or_else(failure).into(),
+                SEARCH_TOOLS => {
+                    self.search(&gateway, arguments).await.unwrap_or_else(failure).into()
+                }
+                LIST_CALLABLE_TOOLS => self.list(&gateway).await.into(),
+                INSPECT_TOOL => {
+                    self.inspect(&gateway, arguments).await.unwrap_or_else(failure).into()
+                }
                 PROXY => {
                     let plan = RunRequest::Plan(given.clone());
                     self.run(plan, &request, context).await.unwrap_or_else(not_run)
@@ -363,7 +381,7 @@ impl ServerHandler for Handler {
                     };
                     run.await.unwrap_or_else(not_run)
                 }
-                name if self.gateway.is_exposed(name) => {
+                name if gateway.is_exposed(name) => {
                     let (name, arguments) = (name.to_owned(), given.clone());
                     let call = RunRequest::ExposedTool { name, arguments };
                     let run = self.run(call, &request, context).await;

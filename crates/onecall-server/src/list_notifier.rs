@@ -1,7 +1,7 @@
 //! Notifies clients when a list that they have requested is outdated. Each connection has its own
 //! state for this.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use onecall_gateway::Gateway;
@@ -14,11 +14,9 @@ use tokio::task::AbortHandle;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The notifications of one connection; they end with it.
+#[derive(Default)]
 pub(crate) struct ListNotifier {
-    tools: ChangeCounters,
-    /// Counts changes to the list of resources.
-    resources: watch::Receiver<u64>,
-    /// The value of that counter when the client last listed resources. A client that never does
+    /// The number of changes to the list of resources when the client last listed resources. A client that never does
     /// gets no notification.
     resources_listed: watch::Sender<Option<u64>>,
     tasks: Mutex<Vec<AbortHandle>>,
@@ -29,6 +27,12 @@ pub(crate) struct ListNotifier {
 struct ChangeCounters(Vec<watch::Receiver<u64>>);
 
 impl ChangeCounters {
+    /// The counters of changes to the tools that a client can use. The tools of programs are not listed
+    /// as onecall's own tools, but no other notification exists for them.
+    fn of_tools(gateway: &Gateway) -> Self {
+        Self(vec![gateway.revision(), gateway.list_changes().exposed])
+    }
+
     /// Completes at the next change; never if there can be none.
     async fn next(&mut self) {
         let changed = self.0.iter_mut().map(|count| {
@@ -49,31 +53,23 @@ impl ChangeCounters {
 }
 
 impl ListNotifier {
-    /// Creates the notifications for changes in this gateway.
-    pub(crate) fn new(gateway: &Gateway) -> Self {
-        let list_changes = gateway.list_changes();
-        Self {
-            // The tools of programs are not listed as onecall's own tools, but no other
-            // notification exists for them.
-            tools: ChangeCounters(vec![gateway.revision(), list_changes.exposed]),
-            resources: list_changes.tools,
-            resources_listed: watch::Sender::default(),
-            tasks: Mutex::default(),
-        }
+    /// Notes that the client lists the resources of this gateway now, and has to be notified of later
+    /// changes.
+    pub(crate) fn mark_resources_listed(&self, gateway: &Gateway) {
+        self.resources_listed.send_replace(Some(*gateway.list_changes().tools.borrow()));
     }
 
-    /// Notes that the client lists resources now, and has to be notified of later changes.
-    pub(crate) fn mark_resources_listed(&self) {
-        self.resources_listed.send_replace(Some(*self.resources.borrow()));
-    }
-
-    /// Notifies a client that did the handshake, for as long as it is connected.
-    pub(crate) fn notify_client(&self, peer: Peer<RoleServer>) {
-        let (mut tools, mut resources) = (self.tools.clone(), self.resources.clone());
+    /// Notifies a client that did the handshake of changes in this gateway, for as long as the client
+    /// is connected.
+    pub(crate) fn notify_client(&self, gateway: Arc<Gateway>, peer: Peer<RoleServer>) {
+        let mut tools = ChangeCounters::of_tools(&gateway);
+        let mut resources = gateway.list_changes().tools;
         let mut seen = self.resources_listed.subscribe();
         let other = peer.clone();
         let tasks = [
             tokio::spawn(async move {
+                // The counters end with the gateway as the user sees it.
+                let _gateway = gateway;
                 loop {
                     tools.next().await;
                     if peer.notify_tool_list_changed().await.is_err() {
@@ -101,9 +97,13 @@ impl ListNotifier {
     }
 
     /// Notifies a client that has subscribed, until it cancels the subscription.
-    pub(crate) async fn notify_subscriber(&self, subscription: SubscriptionContext) {
-        let mut tools = self.tools.clone();
-        let mut resources = ChangeCounters(vec![self.resources.clone()]);
+    pub(crate) async fn notify_subscriber(
+        &self,
+        gateway: &Gateway,
+        subscription: SubscriptionContext,
+    ) {
+        let mut tools = ChangeCounters::of_tools(gateway);
+        let mut resources = ChangeCounters(vec![gateway.list_changes().tools]);
         tools.mark_seen();
         resources.mark_seen();
         let sink = subscription.sink();

@@ -147,7 +147,10 @@ pub(crate) fn gateway_with(
 ) -> anyhow::Result<Arc<Gateway>> {
     let LoadedConfig { config, source, .. } = loaded;
     logs::configure(&config);
-    let ((store, durable), tool_folder) = (stores(&config), tool_folder());
+    let (store, durable) = stores(&config);
+    // All programs see the same folder, so there is none where users may call different tools.
+    let is_same_for_all = config.users.is_none() && config.policy.is_none();
+    let tool_folder = is_same_for_all.then(tool_folder).flatten();
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
     let storage = GatewayStorage { store, tool_folder, downloads, durable };

@@ -7,8 +7,8 @@ use std::time::Duration;
 use onecall_bridge::{Bridge, Guard, ServerState};
 use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
 use onecall_core::{
-    AnswerForm, CallHandler, CallableName, Freshness, LogIndex, ResolvedCall, RunContext, RunId,
-    RunKind, ServerName, ToolResolver, ToolValue,
+    AnswerForm, CallHandler, CallableName, Freshness, LogIndex, Principal, ResolvedCall,
+    RunContext, RunId, RunKind, ServerName, ToolResolver, ToolValue,
 };
 use serde_json::value::RawValue;
 

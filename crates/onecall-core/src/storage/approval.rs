@@ -1,7 +1,7 @@
 //! The storage trait for approvals: open questions, answers, and approvals that cover later calls.
 
 use super::StoreError;
-use crate::{AnsweredVerdict, ApprovalQuestion, CallableName, ItemId, RunId, Timestamp};
+use crate::{AnsweredVerdict, ApprovalQuestion, CallableName, ItemId, RunId, Timestamp, UserName};
 
 /// A question with its answer, if there is one.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +48,8 @@ pub struct Grant {
     pub item: ItemId,
     /// The tool.
     pub name: CallableName,
+    /// The user whose calls it covers.
+    pub user: UserName,
     /// The run that it is limited to, if it is.
     pub run: Option<RunId>,
     /// The values that arguments must have, by argument name.
@@ -109,7 +111,7 @@ pub trait Approvals: Send + Sync {
     /// If the store cannot be written.
     fn withdraw_question(&self, item: &ItemId) -> Result<(), StoreError>;
 
-    /// The approvals that cover later calls of this tool at `now`.
+    /// The approvals that cover later calls of this tool by this user in this run at `now`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -117,6 +119,7 @@ pub trait Approvals: Send + Sync {
         &self,
         name: &CallableName,
         run: &RunId,
+        user: &UserName,
         now: Timestamp,
     ) -> Result<Vec<Grant>, StoreError>;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::StoreError;
-use crate::{InPlaceReason, JournalEvent, RunId, Timestamp};
+use crate::{InPlaceReason, JournalEvent, Principal, RunId, Timestamp};
 
 /// A run that can be continued in another process.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub struct DurableRun {
     pub id: RunId,
     /// The kind of run, such as `program` or `plan`.
     pub kind: String,
+    /// The user that the run is for, with the groups at its beginning.
+    pub principal: Principal,
     /// The client that asked for the run.
     pub client: String,
     /// When the run began.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{ReplayData, StoreError};
 use crate::text::tokens_of_size;
-use crate::{RunId, TextSizes, Timestamp, TokenUsage};
+use crate::{RunId, TextSizes, Timestamp, TokenUsage, UserName};
 
 /// The approximate size of a run and of a call, not counting their texts.
 const RUN_BYTES: usize = 400;
@@ -62,6 +62,8 @@ pub struct RunSummary {
     pub id: RunId,
     /// When the run began.
     pub started: Timestamp,
+    /// The user that the run was for.
+    pub user: UserName,
     /// The client that asked for the run.
     pub client: String,
     /// The kind of run, such as `program`, `plan` or `exec`.
@@ -181,6 +183,8 @@ pub struct RunFilter {
     pub failed: bool,
     /// Only runs that called a tool whose name contains this text.
     pub tool: Option<String>,
+    /// Only runs of this user.
+    pub user: Option<UserName>,
     /// Only runs that began at this time or later.
     pub since: Option<Timestamp>,
     /// The largest number of runs; the newest are returned.

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_core::storage::{AnswerReceipt, DurableRun, DurableState, QuestionState, StoreError};
+use onecall_core::storage::{
+    AnswerReceipt, DurableRun, DurableState, DurableStore, QuestionState, StoreError,
+};
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, BoxFuture, ItemId, QuestionKind,
     ResolvedCall, RunId, Timestamp, Verdict,
@@ -239,8 +241,11 @@ impl ApprovalDesk for Desk {
 
     fn covered<'a>(&'a self, call: &'a ResolvedCall) -> BoxFuture<'a, Option<AnsweredVerdict>> {
         Box::pin(async move {
-            let (name, run, now) = (call.name.clone(), call.run.id.clone(), Timestamp::now());
-            let grants = self.0.with_store(move |store| store.grants(&name, &run, now)).await;
+            let (name, run, now) = (call.name.clone(), Arc::clone(&call.run), Timestamp::now());
+            let read = move |store: &dyn DurableStore| {
+                store.grants(&name, &run.id, &run.principal.user, now)
+            };
+            let grants = self.0.with_store(read).await;
             let grants = grants
                 .inspect_err(|error| tracing::warn!("earlier approvals cannot be read: {error}"))
                 .ok()?;

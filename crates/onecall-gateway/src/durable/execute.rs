@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease, StoreError};
-use onecall_core::{CallerCapabilities, InPlaceReason, Program, RunId, Timestamp};
+use onecall_core::{CallerCapabilities, InPlaceReason, Principal, Program, RunId, Timestamp};
 use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions};
 use serde_json::value::to_raw_value;
 use thiserror::Error;
@@ -34,6 +34,7 @@ impl DurableRuns {
     pub(super) async fn begin(
         &self,
         request: &RunRequest,
+        principal: &Arc<Principal>,
         observer: &dyn Observer,
     ) -> Result<Arc<LiveRun>, BeginError> {
         let started = Timestamp::now();
@@ -46,6 +47,7 @@ impl DurableRuns {
         let run = DurableRun {
             id: RunId::generate(started.0),
             kind: request.kind().name().to_owned(),
+            principal: Principal::clone(principal),
             client: observer.client(),
             started,
             request: request.to_json(&capabilities.unwrap_or_default()),
@@ -65,7 +67,8 @@ impl DurableRuns {
         let id = run.id.clone();
         self.with_store(move |store| store.add_durable_run(&run)).await?;
         let followers = self.followers_of(&id);
-        Ok(self.add_live(LiveRun::new(id, FIRST_FENCE, journal, followers, false)))
+        let principal = Arc::clone(principal);
+        Ok(self.add_live(LiveRun::new(id, principal, FIRST_FENCE, journal, followers, false)))
     }
 
     pub(super) fn add_live(&self, run: LiveRun) -> Arc<LiveRun> {
@@ -127,7 +130,7 @@ impl Gateway {
         observer: Arc<dyn Observer>,
     ) -> Result<RunFollower, BeginError> {
         let runs = self.durable_runs().ok_or_else(not_configured)?;
-        let live = runs.begin(&request, observer.as_ref()).await?;
+        let live = runs.begin(&request, &self.access.principal, observer.as_ref()).await?;
         let client = observer.client();
         let follower = runs.follow(&live.id, observer);
         self.spawn_run(live, request, client, CallerCapabilities::default());

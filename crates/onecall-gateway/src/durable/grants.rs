@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for UniqueKeysVisitor {
 
 #[cfg(test)]
 mod tests {
-    use onecall_core::{CallableName, ItemId};
+    use onecall_core::{CallableName, ItemId, UserName};
     use serde_json::json;
 
     use super::*;
@@ -91,6 +91,7 @@ mod tests {
         let grant = |constraints: Value| Grant {
             item: ItemId::known("r.1"),
             name: CallableName::new("mcp__s__t"),
+            user: UserName::local(),
             run: None,
             constraints: constraints.as_object().cloned().unwrap_or_default(),
             until: None,

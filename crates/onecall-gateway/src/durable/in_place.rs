@@ -28,7 +28,7 @@ impl Gateway {
             Some(runs) if self.has_to_be_durable(request).await => runs,
             _ => return Ok(None),
         };
-        let live = runs.begin(request, observer).await?;
+        let live = runs.begin(request, &self.access.principal, observer).await?;
         live.keep_worker();
         Ok(Some(InPlaceRun { runs, live, has_ended: false }))
     }

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use onecall_core::{ApprovalQuestion, BoxFuture, Caller, InPlaceReason, ItemId, Media, RunId};
+use onecall_core::{
+    ApprovalQuestion, BoxFuture, Caller, InPlaceReason, ItemId, Media, Principal, RunId,
+};
 use onecall_runtime::{CallEvent, Journal, Observer};
 use tokio::sync::watch;
 
@@ -17,6 +19,8 @@ use super::status::WaitingRun;
 /// A run in this process.
 pub(crate) struct LiveRun {
     pub(crate) id: RunId,
+    /// The user that the run is for.
+    pub(crate) principal: Arc<Principal>,
     /// The fencing number of the lease.
     pub(crate) fence: u64,
     pub(crate) journal: Arc<Journal>,
@@ -68,6 +72,7 @@ pub(crate) enum StopReason {
 impl LiveRun {
     pub(super) fn new(
         id: RunId,
+        principal: Arc<Principal>,
         fence: u64,
         journal: Arc<Journal>,
         followers: Arc<Followers>,
@@ -75,6 +80,7 @@ impl LiveRun {
     ) -> Self {
         Self {
             id,
+            principal,
             fence,
             journal,
             followers,

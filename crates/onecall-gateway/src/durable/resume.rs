@@ -56,7 +56,8 @@ impl Gateway {
     pub async fn resume(self: &Arc<Self>, run: &RunId) -> Result<(), ResumeError> {
         let runs = self.durable_runs().ok_or(ResumeError::NotConfigured)?;
         let (live, stored, client) = runs.take_over(run).await?;
-        self.spawn_run(live, stored.request, client, stored.capabilities);
+        let view = self.for_principal(&live.principal);
+        view.spawn_run(live, stored.request, client, stored.capabilities);
         runs.notify_change();
         Ok(())
     }
@@ -83,6 +84,22 @@ impl Gateway {
     #[must_use]
     pub fn watch_run(&self, run: &RunId) -> Option<RunWatch> {
         Some(RunWatch::new(Arc::clone(self.durable_runs()?), run.clone()))
+    }
+
+    /// Whether a durable run belongs to the user of this view. The run of another user is treated like
+    /// one that does not exist.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn owns_run(&self, run: &RunId) -> Result<bool, StoreError> {
+        let Some(runs) = self.durable_runs() else { return Ok(false) };
+        let user = &self.access.principal.user;
+        if let Some(live) = runs.live(run) {
+            return Ok(live.principal.user == *user);
+        }
+        let id = run.clone();
+        let stored = runs.with_store(move |store| store.durable_run(&id)).await?;
+        Ok(stored.is_some_and(|stored| stored.principal.user == *user))
     }
 
     /// Cancels a durable run, whichever process executes it. The result is `false` if it has ended
@@ -196,7 +213,8 @@ impl DurableRuns {
         let journal = Journal::resume(&stored, lease.fence, journal, Arc::clone(&self.writer));
         let waits = stored.state == DurableState::Waiting;
         let followers = self.followers_of(run);
-        let live = LiveRun::new(run.clone(), lease.fence, journal, followers, waits);
+        let principal = Arc::new(stored.principal.clone());
+        let live = LiveRun::new(run.clone(), principal, lease.fence, journal, followers, waits);
         let live = self.add_live(live);
         Ok((live, request, stored.client))
     }

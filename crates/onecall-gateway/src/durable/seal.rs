@@ -5,13 +5,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use onecall_core::{Digest, ItemId, RunId, Timestamp};
+use onecall_core::{Digest, ItemId, RunId, Timestamp, UserName};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use thiserror::Error;
 
 /// Begins every sealed state, and separates this use of the key from others.
-const VERSION: &str = "oc1";
+const VERSION: &str = "oc2";
 
 /// The longest state that is examined, in bytes.
 const MAX_LENGTH: usize = 64 * 1024;
@@ -32,6 +32,8 @@ pub struct QuestionId {
 /// Whose answer is expected: the client, and the request that it repeats with the answer.
 #[derive(Clone, Debug)]
 pub struct StateOwner {
+    /// The user that the request comes from.
+    pub user: UserName,
     /// The client as it names itself.
     pub client: String,
     /// The digest of the request: the tool with its arguments.
@@ -121,8 +123,9 @@ fn mac(key: &[u8; 32], body: &[u8], owner: &StateOwner) -> Hmac<Sha256> {
     block.iter_mut().zip(key).for_each(|(target, byte)| *target = *byte);
     let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
     // Each part has its length before it, so that no other parts give the same input.
-    for part in [VERSION.as_bytes(), body, owner.client.as_bytes(), &owner.request.into_bytes()[..]]
-    {
+    let StateOwner { user, client, request } = owner;
+    let request = request.into_bytes();
+    for part in [VERSION.as_bytes(), body, user.as_str().as_bytes(), client.as_bytes(), &request] {
         mac.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
         mac.update(part);
     }
@@ -137,7 +140,8 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_000);
 
     fn owner(client: &str, request: &str) -> StateOwner {
-        StateOwner { client: client.to_owned(), request: Digest::of(request) }
+        let user = UserName::local();
+        StateOwner { user, client: client.to_owned(), request: Digest::of(request) }
     }
 
     #[test]
@@ -150,10 +154,16 @@ mod tests {
         let refused = [
             open(&KEY, &sealed, &owner("bob", "execute"), NOW),
             open(&KEY, &sealed, &owner("alice", "other"), NOW),
+            open(
+                &KEY,
+                &sealed,
+                &StateOwner { user: UserName::from_existing("eve"), ..alice.clone() },
+                NOW,
+            ),
             open(&[8; 32], &sealed, &alice, NOW),
             open(&KEY, "", &alice, NOW),
-            open(&KEY, "oc1.x.y", &alice, NOW),
-            open(&KEY, &"oc1.".repeat(MAX_LENGTH), &alice, NOW),
+            open(&KEY, "oc2.x.y", &alice, NOW),
+            open(&KEY, &"oc2.".repeat(MAX_LENGTH), &alice, NOW),
         ];
         for refusal in refused {
             assert_eq!(refusal, Err(StateRefusal::Invalid));

@@ -46,7 +46,7 @@ impl Gateway {
         }
         let plan = check_plan(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
         let running_servers = bridge.map(|bridge| RunningPlanServers {
-            resolver: PermittedTools::tools_only(bridge.clone(), rules.policy.clone()),
+            resolver: PermittedTools::tools_only(bridge.clone(), rules.permission.clone()),
             layers: stack::plan_server_layers(bridge.clone()),
             catalog: catalogs.get(1).cloned().unwrap_or_default(),
             bridge,

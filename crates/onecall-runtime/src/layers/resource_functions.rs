@@ -11,8 +11,8 @@ use futures_util::future::join_all;
 use onecall_catalog::{Strictness, check_arguments, name_prefix, python_signature};
 use onecall_core::{
     Answer, BoxFuture, CallHandler, CallResult, CallableName, ListKind, ResolvedCall,
-    ResourceError, ResourceHost, ServerName, ToolAnnotations, ToolError, ToolName, ToolPolicy,
-    ToolSpec, ToolValue,
+    ResourceError, ResourceHost, ServerName, ToolAnnotations, ToolError, ToolName, ToolSpec,
+    ToolValue,
 };
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::mismatch_message;
 use super::uri_template;
+use crate::ToolPermission;
 
 /// How long a cached list may be used to find the server that has a resource.
 const MAX_LIST_AGE: Duration = Duration::from_secs(10);
@@ -36,7 +37,7 @@ enum ResourceFunction {
 pub(crate) struct ResourceFunctions {
     inner: Arc<dyn CallHandler>,
     resources: Arc<dyn ResourceHost>,
-    policy: ToolPolicy,
+    permission: ToolPermission,
     /// The lists that servers sent last, by kind and server.
     lists: Mutex<HashMap<(ListKind, ServerName), CachedList>>,
 }
@@ -143,13 +144,13 @@ fn called_function(call: &ResolvedCall) -> Option<&'static (ResourceFunction, Ar
 }
 
 impl ResourceFunctions {
-    /// Creates the layer: functions use `resources` as `policy` permits, other calls go to `inner`.
+    /// Creates the layer: functions use `resources` as `permission` allows, other calls go to `inner`.
     pub(crate) fn new(
         inner: Arc<dyn CallHandler>,
         resources: Arc<dyn ResourceHost>,
-        policy: ToolPolicy,
+        permission: ToolPermission,
     ) -> Self {
-        Self { inner, resources, policy, lists: Mutex::default() }
+        Self { inner, resources, permission, lists: Mutex::default() }
     }
 
     async fn answer(
@@ -210,7 +211,7 @@ impl ResourceFunctions {
             return Err(ToolError::failed(&call.name, message));
         };
         let name = policy_name(&server, function);
-        if self.policy.permits(name.as_str()) {
+        if self.permission.permits_name(name.as_str()) {
             return Ok(server);
         }
         Err(ToolError::NotAvailable { name })
@@ -219,7 +220,9 @@ impl ResourceFunctions {
     /// Every server for which policy permits the function.
     fn servers(&self, function: ResourceFunction) -> Vec<ServerName> {
         let names = self.resources.servers().into_iter();
-        names.filter(|it| self.policy.permits(policy_name(it, function).as_str())).collect()
+        names
+            .filter(|it| self.permission.permits_name(policy_name(it, function).as_str()))
+            .collect()
     }
 
     /// The entries that one server lists, or all servers; each entry names its server. If all are

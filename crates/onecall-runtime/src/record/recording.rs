@@ -6,6 +6,7 @@ use std::time::Duration;
 use onecall_core::storage::ReplayData;
 use onecall_core::{
     EngineChoice, Failure, InPlaceReason, Outcome, Program, RunId, RunKind, TextSizes, Timestamp,
+    UserName,
 };
 use onecall_engine::choice_of;
 
@@ -38,6 +39,7 @@ pub(super) struct UnfinishedRun {
 pub(super) struct RunHeader {
     pub(super) id: RunId,
     pub(super) started: Timestamp,
+    pub(super) user: UserName,
     pub(super) client: String,
     pub(super) kind: RunKind,
     pub(super) language: &'static str,
@@ -66,6 +68,7 @@ impl Recording {
         recorder: &Arc<Recorder>,
         program: &Program,
         kind: RunKind,
+        user: &UserName,
         observer: &dyn Observer,
         log: &Arc<CallLog>,
         journal: Option<&Journal>,
@@ -76,6 +79,7 @@ impl Recording {
         let header = RunHeader {
             id: id.clone(),
             started,
+            user: user.clone(),
             client: observer.client(),
             kind,
             language: program.language.name(),

@@ -65,6 +65,7 @@ pub(super) fn build(
     let summary = RunSummary {
         id: header.id.clone(),
         started: header.started,
+        user: header.user.clone(),
         client: redact(&header.client, LONGEST_NAME),
         kind: header.kind.name().to_owned(),
         language: header.language.to_owned(),

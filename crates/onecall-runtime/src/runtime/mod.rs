@@ -193,7 +193,9 @@ impl Runtime {
         let record_detail =
             self.recorder.as_ref().map_or(RecordDetail::None, |recorder| recorder.record_detail());
         let log = Arc::new(CallLog::new(program.detail, record_detail));
-        let begin = |recorder| Recording::begin(recorder, program, kind, observer, &log, journal);
+        let user = &self.access.principal.user;
+        let begin =
+            |recorder| Recording::begin(recorder, program, kind, user, observer, &log, journal);
         let is_replay = journal.is_some_and(Journal::is_replay);
         let recording = self.recorder.as_ref().filter(|_| !is_replay).map(begin);
         let id = recording.as_ref().map(|recording| recording.id.clone());

@@ -197,7 +197,9 @@ impl Runtime {
         drop(parsed);
         match &program.session {
             Some(_) if !features.sessions => Err(sessions_unsupported()),
-            Some(request) => self.sessions.acquire(request).await.map(Some),
+            Some(request) => {
+                self.sessions.acquire(request, &self.access().principal.user).await.map(Some)
+            }
             None => Ok(None),
         }
     }

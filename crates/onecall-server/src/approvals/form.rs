@@ -3,7 +3,7 @@
 
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, ItemId, QuestionKind, RunId,
-    Timestamp, Verdict,
+    Timestamp, UserName, Verdict,
 };
 use onecall_gateway::WaitingRun;
 use serde_json::{Map, Value, json};
@@ -138,8 +138,12 @@ pub(crate) fn read_answer(
 }
 
 /// A verdict of a client's user.
-pub(crate) fn by_client(verdict: Verdict, client: &str) -> AnsweredVerdict {
-    let by = if client.is_empty() { "the client".to_owned() } else { client.to_owned() };
+pub(crate) fn by_client(verdict: Verdict, user: &UserName, client: &str) -> AnsweredVerdict {
+    let client = if client.is_empty() { "the client" } else { client };
+    let by = match user.is_local() {
+        true => client.to_owned(),
+        false => format!("{user} ({client})"),
+    };
     AnsweredVerdict { verdict, by, way: ApprovalWay::Client, at: Timestamp::now() }
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onecall_core::storage::StoreError;
-use onecall_core::{Digest, RunId, Timestamp};
+use onecall_core::{Digest, RunId, Timestamp, UserName};
 use onecall_gateway::{Gateway, QuestionId, StateOwner, StateRefusal};
-use rmcp::model::{InputRequest, InputRequiredResult, InputResponses, JsonObject};
+use rmcp::model::{CallToolRequestParams, InputRequest, InputRequiredResult, InputResponses};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -41,11 +41,16 @@ pub(crate) enum InputError {
     Store(#[from] StoreError),
 }
 
-/// The owner of a request state: the client with its request.
-pub(crate) fn state_owner(client: &str, tool: &str, arguments: &JsonObject) -> StateOwner {
+/// The owner of a request state: the user and the client with their request.
+pub(crate) fn state_owner(
+    user: &UserName,
+    client: &str,
+    given: &CallToolRequestParams,
+) -> StateOwner {
+    let arguments = given.arguments.clone().unwrap_or_default();
     let mut request = String::new();
-    write_sorted(&json!([tool, arguments]), &mut request);
-    StateOwner { client: client.to_owned(), request: Digest::of(request) }
+    write_sorted(&json!([given.name, arguments]), &mut request);
+    StateOwner { user: user.clone(), client: client.to_owned(), request: Digest::of(request) }
 }
 
 /// Writes JSON with the keys of objects in alphabetical order, because a client may send them in
@@ -100,7 +105,9 @@ impl InputState {
             FormAnswer::Decided(decisions) => {
                 for (item, verdict) in decisions {
                     // The first answer counts: a repeated one changes nothing.
-                    gateway.answer_question(item, by_client(verdict, &owner.client)).await?;
+                    gateway
+                        .answer_question(item, by_client(verdict, &owner.user, &owner.client))
+                        .await?;
                 }
             }
             FormAnswer::Dismissed | FormAnswer::Invalid => state.asks_again = false,
@@ -143,9 +150,10 @@ mod tests {
 
     #[test]
     fn the_order_of_arguments_does_not_matter_and_everything_else_does() {
-        let digest = |tool: &str, arguments: &str| {
-            let arguments = serde_json::from_str(arguments).unwrap();
-            state_owner("c", tool, &arguments).request
+        let digest = |tool: &'static str, arguments: &str| {
+            let mut request = CallToolRequestParams::new(tool);
+            request.arguments = serde_json::from_str(arguments).unwrap();
+            state_owner(&UserName::local(), "c", &request).request
         };
         let one = digest("t", r#"{"a":1,"b":{"x":[1,2],"y":null}}"#);
         assert_eq!(digest("t", r#"{"b":{"y":null,"x":[1,2]},"a":1}"#), one);

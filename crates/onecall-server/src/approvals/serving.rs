@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onecall_core::{ApprovalWay, RunId};
-use onecall_gateway::{RunFollower, RunRequest, StateOwner};
+use onecall_gateway::{Gateway, RunFollower, RunRequest};
 use onecall_runtime::Observer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProtocolVersion,
@@ -28,9 +28,10 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        let (progress, channel) = self.progress(given, &context);
+        let gateway = self.gateway_for(&context.extensions);
+        let (progress, channel) = self.progress(&gateway, given, &context);
         let client = progress.client();
-        let follower = self.gateway().begin_durable(request, Arc::new(progress)).await?;
+        let follower = gateway.begin_durable(request, Arc::new(progress)).await?;
         let state = InputState::first(follower.run().clone());
         self.wait(state, Following { client, follower, channel }, given, context).await
     }
@@ -42,9 +43,13 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
+        let gateway = self.gateway_for(&context.extensions);
         let state = InputState::first(RunId::from_existing(run));
-        let (progress, channel) = self.progress(given, &context);
-        let following = self.follow(&state.run, progress, channel)?;
+        if !gateway.owns_run(&state.run).await.map_err(WaitError::Store)? {
+            return Err(WaitError::Unknown(run.to_owned()).into());
+        }
+        let (progress, channel) = self.progress(&gateway, given, &context);
+        let following = follow(&gateway, &state.run, progress, channel)?;
         self.wait(state, following, given, context).await
     }
 
@@ -58,17 +63,18 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<Result<CallToolResponse, ToolRequestError>, ErrorData> {
-        let (progress, channel) = self.progress(given, &context);
-        let owner = owner(&progress, given);
+        let gateway = self.gateway_for(&context.extensions);
+        let (progress, channel) = self.progress(&gateway, given, &context);
+        let owner = state_owner(gateway.user(), &progress.client(), given);
         let responses = given.input_responses.as_ref();
-        let state = match InputState::open(self.gateway(), &owner, sealed, responses).await {
+        let state = match InputState::open(&gateway, &owner, sealed, responses).await {
             Ok(state) => state,
             Err(InputError::Refused(refusal)) => {
                 return Err(ErrorData::invalid_params(refusal.to_string(), None));
             }
             Err(InputError::Store(error)) => return Ok(Err(WaitError::Store(error).into())),
         };
-        Ok(match self.follow(&state.run, progress, channel) {
+        Ok(match follow(&gateway, &state.run, progress, channel) {
             Ok(following) => self.wait(state, following, given, context).await,
             Err(error) => Err(error.into()),
         })
@@ -77,26 +83,14 @@ impl Handler {
     /// The progress of a request. That of an exposed tool is passed on as its server reports it.
     fn progress(
         &self,
+        gateway: &Gateway,
         given: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> (ClientProgress, ClientChannel) {
-        match self.gateway().is_exposed(&given.name) {
+        match gateway.is_exposed(&given.name) {
             true => ClientProgress::for_exposed_tool(self.client(), self.budget(), context),
             false => ClientProgress::new(self.client(), self.budget(), context),
         }
-    }
-
-    /// Makes a request follow a run that exists already.
-    fn follow(
-        &self,
-        run: &RunId,
-        progress: ClientProgress,
-        channel: ClientChannel,
-    ) -> Result<Following, WaitError> {
-        let client = progress.client();
-        let follower = self.gateway().follow_run(run, Arc::new(progress));
-        let follower = follower.ok_or(WaitError::NotConfigured)?;
-        Ok(Following { client, follower, channel })
     }
 
     async fn wait(
@@ -107,7 +101,7 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
         let Following { client, follower, channel } = following;
-        let gateway = self.gateway();
+        let gateway = &self.gateway_for(&context.extensions);
         let settings = gateway.approvals().unwrap_or_default();
         let watch = gateway.watch_run(&state.run).ok_or(WaitError::NotConfigured)?;
         let waiter = RunWaiter {
@@ -127,8 +121,7 @@ impl Handler {
             RunReply::Ended(answer) => exposed::result_of_run(&answer).into(),
             RunReply::Waiting(waiting) => waits(waiting_text(&waiting, &settings)),
             RunReply::AskUser(form) => {
-                let owner =
-                    StateOwner { client, ..state_owner("", &given.name, &arguments(given)) };
+                let owner = state_owner(gateway.user(), &client, given);
                 let asked = state.ask(gateway, &owner, &form).await.map_err(WaitError::Store)?;
                 match asked {
                     Some(asked) => asked.into(),
@@ -148,12 +141,17 @@ struct Following {
     channel: ClientChannel,
 }
 
-fn owner(progress: &ClientProgress, given: &CallToolRequestParams) -> StateOwner {
-    state_owner(&progress.client(), &given.name, &arguments(given))
-}
-
-fn arguments(given: &CallToolRequestParams) -> rmcp::model::JsonObject {
-    given.arguments.clone().unwrap_or_default()
+/// Makes a request follow a run that exists already.
+fn follow(
+    gateway: &Gateway,
+    run: &RunId,
+    progress: ClientProgress,
+    channel: ClientChannel,
+) -> Result<Following, WaitError> {
+    let client = progress.client();
+    let follower = gateway.follow_run(run, Arc::new(progress));
+    let follower = follower.ok_or(WaitError::NotConfigured)?;
+    Ok(Following { client, follower, channel })
 }
 
 fn waits(text: String) -> CallToolResponse {

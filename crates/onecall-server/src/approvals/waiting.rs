@@ -186,7 +186,7 @@ impl RunWaiter<'_> {
         match self.elicit(form, stopped).await.map(|answer| form.read(&answer)) {
             Some(FormAnswer::Decided(decisions)) => {
                 for (item, verdict) in decisions {
-                    let answer = by_client(verdict, self.client);
+                    let answer = by_client(verdict, self.gateway.user(), self.client);
                     if let Err(error) = self.gateway.answer_question(item, answer).await {
                         tracing::warn!("the answer of the client is not stored: {error}");
                     }

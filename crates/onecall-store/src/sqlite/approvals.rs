@@ -9,7 +9,7 @@ use onecall_core::storage::{
 };
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, ApprovalScope, CallableName, ItemId, RunId, Timestamp,
-    Verdict,
+    UserName, Verdict,
 };
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -91,25 +91,25 @@ impl Approvals for SqliteStore {
         &self,
         name: &CallableName,
         run: &RunId,
+        user: &UserName,
         now: Timestamp,
     ) -> Result<Vec<Grant>, StoreError> {
         self.read_durable(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT item, name, run_id, constraints, until_ms, given_by FROM grants
+                "SELECT item, name, run_id, constraints, until_ms, given_by, user FROM grants
                  WHERE name = ?1 AND (run_id IS NULL OR run_id = ?2)
-                   AND (until_ms IS NULL OR until_ms > ?3)
+                   AND (until_ms IS NULL OR until_ms > ?3) AND user = ?4
                  ORDER BY item",
             )?;
-            let grants =
-                statement.query_map(params![name.as_str(), run.as_str(), now.0], read_grant)?;
-            grants.collect()
+            let selected = params![name.as_str(), run.as_str(), now.0, user.as_str()];
+            statement.query_map(selected, read_grant)?.collect()
         })
     }
 
     fn all_grants(&self, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
         self.read_durable(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT item, name, run_id, constraints, until_ms, given_by FROM grants
+                "SELECT item, name, run_id, constraints, until_ms, given_by, user FROM grants
                  WHERE until_ms IS NULL OR until_ms > ?1
                  ORDER BY item",
             )?;
@@ -182,9 +182,19 @@ fn insert_grant(
         }
     };
     transaction.execute(
-        "INSERT OR REPLACE INTO grants (item, name, run_id, constraints, until_ms, given_by)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![question.item.as_str(), question.name.as_str(), run, constraints, until, answer.by],
+        "INSERT OR REPLACE INTO grants
+           (item, name, run_id, constraints, until_ms, given_by, user)
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6,
+           coalesce((SELECT user FROM durable_runs WHERE id = ?7), 'local')",
+        params![
+            question.item.as_str(),
+            question.name.as_str(),
+            run,
+            constraints,
+            until,
+            answer.by,
+            question.run.as_str(),
+        ],
     )?;
     Ok(())
 }
@@ -197,6 +207,7 @@ fn read_grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
     Ok(Grant {
         item: ItemId::known(row.get::<_, String>(0)?),
         name: CallableName::new(name),
+        user: UserName::from_existing(row.get::<_, String>(6)?),
         run: run.map(RunId::from_existing),
         constraints,
         until: row.get::<_, Option<i64>>(4)?.map(Timestamp),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease};
-use onecall_core::{RunId, Timestamp};
+use onecall_core::{Principal, RunId, Timestamp, UserName};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::names::{malformed, name_of, parse_name};
@@ -11,7 +11,7 @@ use super::{to_i64, to_u64};
 
 /// The columns that [`read_run`] reads, in its order.
 const RUN_COLUMNS: &str = "id, kind, client, started_ms, configuration, seed, state, in_place, \
-    fence, owner, lease_until_ms, ended_ms, request, answer";
+    fence, owner, lease_until_ms, ended_ms, request, answer, user, groups";
 
 /// A lease that ends later than a new one by more than this was made before the clock was set back.
 const LONGEST_CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
@@ -27,8 +27,8 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlit
     let lease = run.lease.as_ref();
     transaction.execute(
         "INSERT INTO durable_runs (id, kind, client, started_ms, configuration, seed, state,
-           in_place, fence, owner, lease_until_ms, ended_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+           in_place, fence, owner, lease_until_ms, ended_ms, user, groups)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
             run.id.as_str(),
             run.kind,
@@ -42,6 +42,9 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlit
             lease.map(|lease| &lease.owner),
             lease.map(|lease| lease.until.0),
             answer.map(|answer| answer.at.0),
+            run.principal.user.as_str(),
+            // A list of texts can always be written.
+            serde_json::to_string(&run.principal.groups).unwrap_or_default(),
         ],
     )?;
     let number = transaction.last_insert_rowid();
@@ -95,6 +98,10 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<DurableRun> {
     Ok(DurableRun {
         id: RunId::from_existing(row.get::<_, String>(0)?),
         kind: row.get(1)?,
+        principal: Principal {
+            user: UserName::from_existing(row.get::<_, String>(14)?),
+            groups: serde_json::from_str(&row.get::<_, String>(15)?).map_err(|_| malformed(15))?,
+        },
         client: row.get(2)?,
         started: Timestamp(row.get(3)?),
         configuration: row.get(4)?,

@@ -6,7 +6,7 @@ use onecall_core::storage::{
     ReplayData, Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary,
     StoreError, StoredCall,
 };
-use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage};
+use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage, UserName};
 use rusqlite::{Connection, Row, ToSql, Transaction, params};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const SUMMARY_COLUMNS: &str = "id, started_ms, client, kind, language, engine, s
     program_sha256, \
     outcome, error_kind, error_message, duration_us, output_bytes, output_truncated, calls, \
     failed_calls, cached_calls, direct_tokens, onecall_tokens, tokens_estimated, detail, \
-    direct_bytes, onecall_bytes";
+    direct_bytes, onecall_bytes, user";
 
 /// The columns that [`read_call`] reads, in its order.
 const CALL_COLUMNS: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
@@ -51,13 +51,14 @@ impl RunStore for SqliteStore {
             let mut statement = connection.prepare(&format!(
                 "SELECT {SUMMARY_COLUMNS} FROM runs
                  WHERE started_ms >= ?1 AND (NOT ?2 OR outcome <> 'ok')
+                   AND (?5 IS NULL OR user = ?5)
                    AND (?3 IS NULL OR EXISTS (SELECT 1 FROM calls
                      WHERE run_id = runs.id AND name LIKE ?3 ESCAPE '\\'))
                  ORDER BY started_ms DESC, id DESC LIMIT ?4"
             ))?;
-            let rows = statement
-                .query_map(params![since.0, filter.failed, pattern, limit], read_summary)?;
-            rows.collect()
+            let user = filter.user.as_ref().map(UserName::as_str);
+            let selected = params![since.0, filter.failed, pattern, limit, user];
+            statement.query_map(selected, read_summary)?.collect()
         })
     }
 
@@ -146,7 +147,7 @@ fn insert_run(
         None => (None, None),
     };
     let argv = (!record.argv.is_empty()).then(|| Value::from(record.argv.as_slice()).to_string());
-    let values: [&dyn ToSql; 28] = [
+    let values: [&dyn ToSql; 29] = [
         &run.id.as_str(),
         &run.started.0,
         &run.client,
@@ -170,6 +171,7 @@ fn insert_run(
         &run.detail.name(),
         &run.sizes.map(|sizes| to_i64(sizes.direct)),
         &run.sizes.map(|sizes| to_i64(sizes.onecall)),
+        &run.user.as_str(),
         &record.program,
         &record.output,
         &record.tools,
@@ -259,6 +261,7 @@ fn read_summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     Ok(RunSummary {
         id: RunId::from_existing(row.get::<_, String>(0)?),
         started: Timestamp(row.get(1)?),
+        user: UserName::from_existing(row.get::<_, String>(23)?),
         client: row.get(2)?,
         kind: row.get(3)?,
         language: row.get(4)?,

@@ -5,8 +5,8 @@ use onecall_core::storage::{
     StoredShape,
 };
 use onecall_core::{
-    ApprovalQuestion, ApprovalWay, CallableName, ItemId, JournalEvent, QuestionKind, RunId,
-    Timestamp,
+    ApprovalQuestion, ApprovalWay, CallableName, ItemId, JournalEvent, Principal, QuestionKind,
+    RunId, Timestamp,
 };
 
 use super::*;
@@ -47,6 +47,7 @@ fn durable_run(name: &str) -> DurableRun {
     DurableRun {
         id: RunId::from_existing(name),
         kind: "program".to_owned(),
+        principal: Principal::local(),
         client: "tests".to_owned(),
         started: Timestamp(1),
         request: "{}".to_owned(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use onecall_core::storage::*;
 use onecall_core::{
     CallSite, CallableName, InPlaceReason, JournalCall, JournalEvent, RunId, TextSizes, Timestamp,
-    TokenUsage, ToolValue,
+    TokenUsage, ToolValue, UserName,
 };
 use onecall_store::{inspect, open, read_listings};
 use rusqlite::Connection;
@@ -50,6 +50,7 @@ pub(crate) fn run(id: &str, started: i64) -> RunRecord {
         run: RunSummary {
             id: RunId::from_existing(id),
             started: Timestamp(started),
+            user: UserName::local(),
             client: "tests".to_owned(),
             kind: "program".to_owned(),
             language: "python".to_owned(),

@@ -76,6 +76,10 @@ fn places(
     places.extend(clients::of_process(context));
     places.extend(python(config));
     places.extend(commands::started(config, context));
+    places.extend(config.policy.clone().map(|path| {
+        let reason = "the policies that decide which tools may be called".to_owned();
+        unwritable(path, reason, "keep the policies elsewhere and name them with `policy`")
+    }));
     let reason = "in which onecall keeps what programs see in /tools".to_owned();
     places.push(unwritable(setup::tool_folder_parent(), reason, "set XDG_RUNTIME_DIR to another"));
     places.extend(context.executable.clone().map(|path| {

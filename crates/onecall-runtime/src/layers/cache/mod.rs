@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 
 use onecall_core::{
     Answer, BoxFuture, CacheScope, CacheSettings, CallHandler, CallResult, Caller, Freshness,
-    ResolvedCall, RunContext, ServerName, ServerQuestionChannel, ToolPattern, ToolSpec,
+    ResolvedCall, RunContext, ServerName, ServerQuestionChannel, ToolPattern, ToolSpec, UserName,
 };
 use serde::Serialize;
 
@@ -49,8 +49,9 @@ const CALLABLE_PREFIX: &str = "mcp__";
 /// Gives each server, together with the account it is used with, an identity: answers of one
 /// identity are not used for another.
 pub trait ServerIdentities: Send + Sync {
-    /// The current identity of a server; `None` if its answers must not be cached.
-    fn identity(&self, server: &ServerName) -> Option<[u8; 32]>;
+    /// The current identity of a server for this user; `None` if its answers must not be cached. A
+    /// server that is used with credentials of its users has another identity for each of them.
+    fn identity(&self, server: &ServerName, user: &UserName) -> Option<[u8; 32]>;
 }
 
 /// The cached answers for the programs of a gateway, and the calls in progress.
@@ -209,7 +210,8 @@ impl CacheLayer {
 
     /// The cache key of a call; `None` if its answer cannot be cached.
     fn key(&self, spec: &ToolSpec, call: &ResolvedCall) -> Option<CacheKey> {
-        CacheKey::of(self.identities.identity(&spec.server)?, spec, call)
+        let identity = self.identities.identity(&spec.server, &call.run.principal.user)?;
+        CacheKey::of(identity, spec, call)
     }
 
     /// Answers from the cache, by joining an identical call, or by making the call.

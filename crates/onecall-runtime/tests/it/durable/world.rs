@@ -8,8 +8,8 @@ use std::time::Duration;
 use onecall_core::storage::{DurableRun, DurableState, Journals as _};
 use onecall_core::{
     Answer, AnswerForm, AskPolicy, BoxFuture, CallHandler, CallResult, CallableName, Freshness,
-    JournalEvent, Outcome, Program, Resolution, ResolutionFuture, ResolvedCall, RunId, RunKind,
-    RunLimits, ServerName, Timestamp, ToolAnnotations, ToolError, ToolName, ToolPattern,
+    JournalEvent, Outcome, Principal, Program, Resolution, ResolutionFuture, ResolvedCall, RunId,
+    RunKind, RunLimits, ServerName, Timestamp, ToolAnnotations, ToolError, ToolName, ToolPattern,
     ToolResolver, ToolSpec, ToolValue,
 };
 use onecall_engine::{EngineSettings, Engines};
@@ -149,6 +149,7 @@ pub fn durable_run() -> DurableRun {
     DurableRun {
         id: run_id(),
         kind: "program".to_owned(),
+        principal: Principal::local(),
         client: String::new(),
         started: Timestamp(5),
         request: String::new(),

@@ -6,7 +6,7 @@ use std::thread;
 use onecall_core::storage::*;
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, ItemId, QuestionKind, Timestamp,
-    Verdict,
+    UserName, Verdict,
 };
 use serde_json::json;
 
@@ -62,7 +62,10 @@ fn the_first_answer_counts() {
     let answered =
         StoredQuestion { question: asked.clone(), state: QuestionState::Answered(first) };
     assert_eq!(store.add_question(&again).unwrap(), answered);
-    assert_eq!(store.grants(&asked.name, &id("a"), Timestamp(300)).unwrap(), []);
+    assert_eq!(
+        store.grants(&asked.name, &id("a"), &UserName::local(), Timestamp(300)).unwrap(),
+        []
+    );
     // An answer is not withdrawn.
     store.withdraw_question(&asked.item).unwrap();
     assert_eq!(store.question(&asked.item).unwrap(), Some(answered));
@@ -182,6 +185,7 @@ fn an_approval_covers_what_it_says() {
     let grant = |call, run: Option<&str>, constraints, until: Option<i64>| Grant {
         item: ItemId::of(&id("a"), call),
         name: question("a", call).name,
+        user: UserName::local(),
         run: run.map(id),
         constraints,
         until: until.map(Timestamp),
@@ -191,11 +195,18 @@ fn an_approval_covers_what_it_says() {
     let of_tool = grant(2, None, constraints, Some(700));
     let delete = question("a", 1).name;
     let other = opened(&folder);
-    let covers = |run: &str, now| other.grants(&delete, &id(run), Timestamp(now)).unwrap();
+    let covers = |run: &str, now| {
+        other.grants(&delete, &id(run), &UserName::local(), Timestamp(now)).unwrap()
+    };
     assert_eq!(covers("a", 699), [of_run.clone(), of_tool.clone()]);
     assert_eq!(covers("a", 700), std::slice::from_ref(&of_run));
     assert_eq!(covers("b", 699), std::slice::from_ref(&of_tool));
-    assert_eq!(other.grants(&tool("mcp__files__other"), &id("a"), Timestamp(1)).unwrap(), []);
+    assert_eq!(
+        other
+            .grants(&tool("mcp__files__other"), &id("a"), &UserName::local(), Timestamp(1))
+            .unwrap(),
+        []
+    );
     let all = |now| other.all_grants(Timestamp(now)).unwrap();
     assert_eq!(all(699), [of_run.clone(), of_tool.clone()]);
     assert_eq!(all(700), [of_run]);
@@ -217,7 +228,10 @@ fn an_approval_of_later_calls_is_taken_back_once() {
     store.answer_question(&item, &given(approve(ApprovalScope::Run), "ann")).unwrap();
     assert!(!other.revoke_grant(&ItemId::known("a.2")).unwrap());
     assert!(other.revoke_grant(&item).unwrap());
-    assert_eq!(store.grants(&question("a", 1).name, &id("a"), Timestamp(1)).unwrap(), []);
+    assert_eq!(
+        store.grants(&question("a", 1).name, &id("a"), &UserName::local(), Timestamp(1)).unwrap(),
+        []
+    );
     assert!(!store.revoke_grant(&item).unwrap());
     // The call itself stays approved.
     let state = store.question(&item).unwrap().unwrap().state;
@@ -235,7 +249,10 @@ fn a_question_is_answered_only_in_its_ways() {
     let receipt = opened(&folder).answer_question(&asked.item, &by_cli).unwrap();
     assert_eq!(receipt, AnswerReceipt::WayNotAllowed);
     assert_eq!(store.question(&asked.item).unwrap(), Some(open));
-    assert_eq!(store.grants(&asked.name, &id("a"), Timestamp(300)).unwrap(), []);
+    assert_eq!(
+        store.grants(&asked.name, &id("a"), &UserName::local(), Timestamp(300)).unwrap(),
+        []
+    );
     // The gateway that asks again has another configuration.
     store.add_question(&question("a", 1)).unwrap();
     assert_eq!(store.answer_question(&asked.item, &by_cli).unwrap(), AnswerReceipt::Accepted);

@@ -17,6 +17,7 @@ pub(super) fn summary(run: &RunSummary) -> Value {
         "engine": run.engine,
         "session": run.session,
         "program_sha256": run.program_hash,
+        "user": run.user.as_str(),
         "outcome": run.outcome,
         "error": run.error.as_ref().map(|(kind, message)| json!({ "type": kind, "message": message })),
         "duration_seconds": seconds(run.duration),

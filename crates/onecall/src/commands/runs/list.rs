@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use onecall_config::Config;
 use onecall_core::storage::{RunFilter, RunSummary, Store};
-use onecall_core::{RunId, Timestamp};
+use onecall_core::{RunId, Timestamp, UserName};
 use serde_json::Value;
 
 use super::unfinished::{UnfinishedRun, resumed_runs, unfinished_runs};
@@ -26,6 +26,7 @@ pub(super) fn list(
     let filter = RunFilter {
         failed: arguments.failed,
         tool: arguments.tool.clone(),
+        user: arguments.user.as_deref().map(UserName::from_existing),
         since: arguments.since.map(|span| now.before(span)),
         limit: Some(arguments.limit),
     };
@@ -41,6 +42,8 @@ pub(super) fn list(
         false => unfinished_runs(config)?,
     };
     unfinished.retain(|it| filter.since.is_none_or(|since| it.run.started >= since));
+    let is_selected = |user: &UserName| filter.user.as_ref().is_none_or(|it| it == user);
+    unfinished.retain(|it| is_selected(&it.run.principal.user));
     unfinished.truncate(arguments.limit);
     // A run may have ended and been recorded since.
     unfinished.retain(|it| !runs.iter().any(|run| run.id == it.run.id));
@@ -90,10 +93,21 @@ fn rows(
         ("TIME", Alignment::Right),
         ("CALLS", Alignment::Right),
         ("SAVED", Alignment::Right),
+        ("USER", Alignment::Left),
         ("CLIENT", Alignment::Left),
         ("OUTCOME", Alignment::Left),
     ];
-    headings.retain(|(heading, _)| !(is_narrow && *heading == "CLIENT"));
+    let users = unfinished.iter().map(|it| &it.run.principal.user);
+    let has_users = users.chain(runs.iter().map(|run| &run.user)).any(|user| !user.is_local());
+    headings.retain(|(heading, _)| match *heading {
+        "USER" => has_users,
+        "CLIENT" => !is_narrow,
+        _ => true,
+    });
+    let user = |user: &UserName| {
+        let name = neutralise(&crate::formatting::truncate_line(user.as_str(), 20));
+        has_users.then_some(name)
+    };
     let client = |name: &str| {
         let name = neutralise(&crate::formatting::truncate_line(name, 20));
         (!is_narrow).then_some(name)
@@ -102,6 +116,7 @@ fn rows(
     let unfinished = unfinished.iter().map(|it| {
         let (id, when) = (it.run.id.to_string(), age(now.since(it.run.started)));
         let mut row = vec![id, when, unknown(), unknown(), unknown()];
+        row.extend(user(&it.run.principal.user));
         row.extend(client(&it.run.client));
         row.push(it.outcome());
         row
@@ -114,6 +129,7 @@ fn rows(
             run.call_count.to_string(),
             saved(run),
         ];
+        row.extend(user(&run.user));
         row.extend(client(&run.client));
         row.push(outcome(run, resumed.contains(&run.id)));
         row

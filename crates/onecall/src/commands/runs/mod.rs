@@ -39,6 +39,9 @@ pub(crate) struct RunsArguments {
     /// Show only runs that called this tool: its name, TOOL, SERVER.TOOL or a part of it
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
+    /// Show only runs of this user
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
     /// Show only runs of the last 30m, 2h or 7d, for example
     #[arg(long, value_name = "SPAN", value_parser = parse_time_span)]
     since: Option<Duration>,

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use onecall_core::Timestamp;
 use onecall_core::storage::{ReplayData, RunDetail, RunRecord, RunSummary};
 use onecall_core::text::{shell_word, visible_line};
+use onecall_core::{Timestamp, UserName};
 
 use super::{agent_tokens, json, timeline};
 use crate::formatting::{age, duration, short_number, terminal_width, wrap_lines};
@@ -44,6 +44,7 @@ fn facts(record: &RunRecord, now: Timestamp) -> Vec<(&'static str, String)> {
     let cut = if run.output_truncated { ", and more that was cut off" } else { "" };
     let mut facts = vec![
         ("started", format!("{} ({})", run.started, age(now.since(run.started)))),
+        ("user", shown_user(&run.user)),
         ("client", run.client.clone()),
         ("program", format!("{}, sha256 {hash}…", program(run))),
         ("arguments", arguments(&record.argv)),
@@ -57,6 +58,11 @@ fn facts(record: &RunRecord, now: Timestamp) -> Vec<(&'static str, String)> {
     facts.push(("kept", kept(record)));
     facts.retain(|(_, fact)| !fact.is_empty());
     facts
+}
+
+/// The name of a user; empty for the local user.
+pub(super) fn shown_user(user: &UserName) -> String {
+    if user.is_local() { String::new() } else { user.to_string() }
 }
 
 /// How much of the run is recorded, and whether it can be replayed.

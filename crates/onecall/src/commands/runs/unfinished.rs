@@ -9,6 +9,7 @@ use onecall_core::{RunId, Timestamp};
 use onecall_gateway::redactor;
 use serde_json::{Value, json};
 
+use super::show::shown_user;
 use crate::commands::cancel::find_run;
 use crate::durable_store;
 use crate::formatting::{age, terminal_width, wrap_lines};
@@ -123,6 +124,7 @@ impl UnfinishedRun {
         json!({
             "id": self.run.id.as_str(),
             "started": self.run.started.to_string(),
+            "user": self.run.principal.user.as_str(),
             "client": self.run.client,
             "kind": self.run.kind,
             "outcome": self.state.name(),
@@ -150,6 +152,7 @@ impl UnfinishedRun {
         let mut text = format!("Run {}\n", self.run.id);
         let facts = [
             ("started", started),
+            ("user", shown_user(&self.run.principal.user)),
             ("client", self.run.client.clone()),
             ("kind", self.run.kind.clone()),
             ("outcome", self.outcome()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use onecall_core::storage::FinalAnswer;
-use onecall_core::{CallableName, QuestionKind, RunId, Timestamp};
+use onecall_core::{CallableName, QuestionKind, RunId, Timestamp, UserName};
 use serde_json::{Value, json};
 
 use super::{Desk, SECRET, user};
@@ -213,7 +213,7 @@ fn an_approval_can_cover_later_calls() {
     let run =
         desk.add_waiting_run("1m7g7r5ga39rv3", &[(1, arguments), (2, arguments), (3, arguments)]);
     let name = CallableName::new("mcp__shop__delete_order");
-    let grants = || desk.store.grants(&name, &run, Timestamp::now()).unwrap();
+    let grants = || desk.store.grants(&name, &run, &UserName::local(), Timestamp::now()).unwrap();
     let refused = [
         (vec!["--until", "7d", "--where", "folder=sent"], 1),
         (vec!["--until", "7d", "--where", "owner=ada"], 1),

@@ -1,7 +1,7 @@
 //! Listing approvals that cover later calls, and taking them back.
 
 use insta::assert_snapshot;
-use onecall_core::{CallableName, RunId, Timestamp};
+use onecall_core::{CallableName, RunId, Timestamp, UserName};
 use serde_json::{Value, json};
 
 use super::{Desk, SECRET, user};
@@ -54,7 +54,7 @@ fn an_approval_of_later_calls_can_be_taken_back() {
     let covering = || {
         let name = CallableName::new("mcp__shop__delete_order");
         let run = RunId::from_existing("1m7g7r5ga39rv3");
-        let grants = desk.store.grants(&name, &run, Timestamp::now()).unwrap();
+        let grants = desk.store.grants(&name, &run, &UserName::local(), Timestamp::now()).unwrap();
         grants.iter().map(|grant| grant.item.as_str().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(desk.onecall(&["grant-ids"]).stdout, "1m7g7r5ga39rv3.1\n1m7g7r5ga39rv3.2\n");

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use onecall_core::storage::{DurableRun, DurableState, DurableStore, Lease};
 use onecall_core::{
-    ApprovalQuestion, ApprovalWay, CallableName, ItemId, QuestionKind, RunId, Timestamp,
+    ApprovalQuestion, ApprovalWay, CallableName, ItemId, Principal, QuestionKind, RunId, Timestamp,
 };
 use serde_json::{Value, json};
 
@@ -63,6 +63,7 @@ impl Desk {
         let stored = DurableRun {
             id: run.clone(),
             kind: "program".to_owned(),
+            principal: Principal::local(),
             client: "claude-code 2.0".to_owned(),
             started: Timestamp::now().before(Duration::from_secs(310)),
             request: request.to_string(),

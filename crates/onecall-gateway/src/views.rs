@@ -1,0 +1,90 @@
+//! The gateway as each user sees it. A view has rules of its own, made of the configuration, the policy
+//! and the groups that the user has, and shares everything else with the gateway that was started.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use onecall_config::Config;
+use onecall_core::{Principal, UserName};
+use onecall_runtime::UserAccess;
+use tokio::sync::watch;
+
+use crate::Gateway;
+use crate::rules::ProgramRules;
+
+/// How many views are kept although no request uses them.
+const MAX_IDLE_VIEWS: usize = 256;
+
+/// The views of one gateway, by user and groups.
+#[derive(Default)]
+pub(crate) struct UserViews(Mutex<HashMap<Arc<Principal>, Arc<Gateway>>>);
+
+impl UserViews {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Principal>, Arc<Gateway>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All views at this moment.
+    fn all(&self) -> Vec<Arc<Gateway>> {
+        self.lock().values().cloned().collect()
+    }
+}
+
+impl Gateway {
+    /// The user that sees the gateway in this way.
+    #[must_use]
+    pub fn user(&self) -> &UserName {
+        &self.access.principal.user
+    }
+
+    /// The gateway as this user sees it. Programs, lists and calls of the result are those of the user.
+    #[must_use]
+    pub fn for_principal(self: &Arc<Self>, principal: &Arc<Principal>) -> Arc<Self> {
+        if *principal == self.access.principal {
+            return Arc::clone(self);
+        }
+        if let Some(view) = self.views.lock().get(principal) {
+            return Arc::clone(view);
+        }
+        // Locked before the views, as a reload does, so that a new view never has older rules.
+        let config = self.config();
+        let mut views = self.views.lock();
+        if let Some(view) = views.get(principal) {
+            return Arc::clone(view);
+        }
+        if views.len() >= MAX_IDLE_VIEWS {
+            // A view that only this table holds is used by no request.
+            views.retain(|_, view| Arc::strong_count(view) > 1);
+        }
+        let view = Arc::new(self.new_view(principal, &config));
+        views.insert(Arc::clone(principal), Arc::clone(&view));
+        view
+    }
+
+    fn new_view(&self, principal: &Arc<Principal>, config: &Config) -> Self {
+        let access = UserAccess { principal: Arc::clone(principal), ..self.access.clone() };
+        let bridge = Arc::clone(&self.bridge);
+        let rules = ProgramRules::new(config, &self.shared, &bridge, access.clone());
+        Self {
+            access,
+            bridge,
+            guard: self.guard.clone(),
+            rules: watch::Sender::new(Arc::new(rules)),
+            shared: Arc::clone(&self.shared),
+            store: self.store.clone(),
+            config: Arc::clone(&self.config),
+            revision: OnceLock::new(),
+            list_changes: OnceLock::new(),
+            views: UserViews::default(),
+            exposure: self.exposure.clone(),
+            tool_folder: self.tool_folder.clone(),
+        }
+    }
+
+    /// Replaces the rules of this gateway and of all its views, for programs that begin from now on.
+    pub(crate) fn set_rules(&self, config: &Config) {
+        let rules = ProgramRules::new(config, &self.shared, &self.bridge, self.access.clone());
+        self.rules.send_replace(Arc::new(rules));
+        self.views.all().iter().for_each(|view| view.set_rules(config));
+    }
+}
