@@ -229,8 +229,8 @@ fn read_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
     let statement =
         format!("SELECT {SUMMARY_COLUMNS}, program, output, tools, argv FROM runs WHERE id = ?1");
     let mut record = connection.query_row(&statement, params![id], |row| {
-        let (program, output, tools) = (row.get(23)?, row.get(24)?, row.get(25)?);
-        let argv: Option<String> = row.get(26)?;
+        let (program, output, tools) = (row.get(24)?, row.get(25)?, row.get(26)?);
+        let argv: Option<String> = row.get(27)?;
         let argv = argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default();
         let (run, calls, replay) = (read_summary(row)?, Vec::new(), ReplayData::None);
         Ok(RunRecord { run, program, argv, output, tools, calls, replay })

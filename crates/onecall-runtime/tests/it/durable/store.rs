@@ -10,7 +10,7 @@ use onecall_core::storage::{
 };
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, CallableName, InPlaceReason, ItemId, JournalEvent, RunId,
-    Timestamp,
+    Timestamp, UserName,
 };
 
 /// A store with the journal of one run.
@@ -156,7 +156,13 @@ impl Approvals for MemoryStore {
         unreachable!("no test of the runtime needs this")
     }
 
-    fn grants(&self, _: &CallableName, _: &RunId, _: Timestamp) -> Result<Vec<Grant>, StoreError> {
+    fn grants(
+        &self,
+        _: &CallableName,
+        _: &RunId,
+        _: &UserName,
+        _: Timestamp,
+    ) -> Result<Vec<Grant>, StoreError> {
         unreachable!("no test of the runtime needs this")
     }
 

@@ -32,6 +32,7 @@ fn durable_run(name: &str) -> DurableRun {
     DurableRun {
         id: id(name),
         kind: "program".to_owned(),
+        principal: onecall_core::Principal::local(),
         client: "tests".to_owned(),
         started: Timestamp(100),
         request: "{\"program\":\"print(1)\"}".to_owned(),
