@@ -1,6 +1,7 @@
 //! The gateway: puts together a configuration, the servers that it bridges, the runtime that runs
 //! programs with their tools, and the store. It can switch to another configuration while it runs.
 
+mod audit;
 mod bridged_resources;
 mod bridged_tools;
 mod direct_call;
@@ -21,6 +22,7 @@ mod tool_folder;
 mod tree;
 mod unused;
 
+pub use audit::audit_writer;
 pub use durable::{
     BeginError, QuestionId, ResumeError, RunAnswer, RunFollower, RunRequest, RunStatus, RunWatch,
     StateOwner, StateRefusal, WaitingRun,

@@ -287,7 +287,9 @@ impl LoggedCalls {
 
 #[cfg(test)]
 mod tests {
-    use onecall_core::{Answer, AnswerForm, Freshness, RunContext, RunId, RunKind, ToolError};
+    use onecall_core::{
+        Answer, AnswerForm, Freshness, Principal, RunContext, RunId, RunKind, ToolError,
+    };
     use serde_json::value::RawValue;
 
     use super::*;

@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 
 use onecall_core::{
-    AnswerForm, AnswerOrigin, CallableName, CallerCapabilities, ClientId, LogIndex, Resolution,
-    RunId, RunKind, ServerQuestion, ServerQuestionKind, ToolAnnotations, ToolError, ToolName,
-    ToolValue,
+    AnswerForm, AnswerOrigin, CallableName, CallerCapabilities, ClientId, LogIndex, Principal,
+    Resolution, RunId, RunKind, ServerQuestion, ServerQuestionKind, ToolAnnotations, ToolError,
+    ToolName, ToolValue,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
