@@ -18,7 +18,7 @@ impl Digest {
 
     /// A digest that was stored as bytes.
     #[must_use]
-    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 

@@ -2,21 +2,27 @@
 //! over all engines.
 //!
 //! A program reserves its memory limit when it begins and releases it when it ends. Programs that
-//! do not fit wait in the order of their arrival, so small programs that came later cannot delay a
-//! large one forever. The worker of a session keeps its reservation between programs; an idle one
-//! is ended when the first program in the queue needs its memory.
+//! do not fit wait. The users take turns, and the programs of one user begin in the order of their
+//! arrival (`fair_queue.rs`). The program whose turn it is is not overtaken because it needs more memory
+//! than others, so small programs that came later cannot delay a large one forever. The worker of a
+//! session keeps its reservation between programs; an idle one is ended when the program whose turn it
+//! is needs its memory.
 
-use std::collections::VecDeque;
+mod fair_queue;
+
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use onecall_core::{Failure, TotalLimits};
 use tokio::sync::oneshot;
 
+use self::fair_queue::FairQueue;
 use crate::machine_memory;
 use crate::worker::Worker;
 
-/// How many programs may wait; further ones are refused.
+/// How many programs may wait; further ones are refused. A user who has only a few of them may still
+/// add one: of a full queue, each user may take an equal share.
 const MAX_WAITING: usize = 1_000;
 
 const MEBIBYTE: u64 = 1024 * 1024;
@@ -47,9 +53,13 @@ struct AdmissionState {
     totals: TotalLimits,
     /// The total memory if none is configured.
     default_total: u64,
+    /// How many programs one user may run at once, if that is limited.
+    per_user: Option<usize>,
     running: usize,
+    /// How many programs of each user run. Users without programs are not in it.
+    running_of: HashMap<Arc<str>, usize>,
     reserved: u64,
-    queue: VecDeque<Waiter>,
+    queue: FairQueue<Waiter>,
     /// Idle workers, in the order in which they became idle.
     idle: VecDeque<Arc<IdleWorker>>,
 }
@@ -70,7 +80,10 @@ pub(crate) struct AdmissionPermit {
 
 /// One of the programs that run at once. When it is dropped, the next one can begin.
 #[derive(Debug)]
-struct RunningSlot(Arc<Admission>);
+struct RunningSlot {
+    admission: Arc<Admission>,
+    user: Arc<str>,
+}
 
 /// Memory that is reserved until this is dropped.
 #[derive(Debug)]
@@ -102,9 +115,11 @@ impl Admission {
         Arc::new(Self(Mutex::new(AdmissionState {
             totals,
             default_total: machine_memory::default_total(),
+            per_user: None,
             running: 0,
+            running_of: HashMap::new(),
             reserved: 0,
-            queue: VecDeque::new(),
+            queue: FairQueue::default(),
             idle: VecDeque::new(),
         })))
     }
@@ -112,6 +127,12 @@ impl Admission {
     /// Replaces the limits. Programs that are running keep what they have reserved.
     pub(crate) fn set_totals(self: &Arc<Self>, totals: TotalLimits) {
         self.state().totals = totals;
+        self.admit_waiting();
+    }
+
+    /// Sets how many programs one user may run at once. Programs that are running go on.
+    pub(crate) fn set_programs_per_user(self: &Arc<Self>, limit: Option<usize>) {
+        self.state().per_user = limit;
         self.admit_waiting();
     }
 
@@ -126,11 +147,12 @@ impl Admission {
         }
     }
 
-    /// Waits until a program may run that needs `memory`; `None` if its worker has a reservation
-    /// already. If it has to wait, for at most `queue_timeout`, `on_queued` is called with the
-    /// number of programs ahead of it.
+    /// Waits until a program of `user` may run that needs `memory`; `None` if its worker has a
+    /// reservation already. If it has to wait, for at most `queue_timeout`, `on_queued` is called with
+    /// the number of programs whose turn is before its own.
     pub(crate) async fn enter(
         self: &Arc<Self>,
+        user: &str,
         memory: Option<u64>,
         queue_timeout: Duration,
         on_queued: impl FnOnce(usize),
@@ -142,17 +164,17 @@ impl Admission {
                 return Err(exceeds_total_memory(memory, state.total_for(memory)));
             }
             state.remove_cancelled();
-            if (state.queue.is_empty() || memory == 0) && state.has_room(memory) {
-                return Ok(state.admit(self, memory));
+            let has_turn = memory == 0 || state.next_user().is_none();
+            if has_turn && state.may_run_more(user) && state.has_room(memory) {
+                return Ok(state.admit(self, user.into(), memory));
             }
-            if state.queue.len() >= MAX_WAITING {
+            if state.queue.is_full_for(user, MAX_WAITING) {
                 let (running, waiting) = (state.running, state.queue.len());
                 let reason = format!("{running} run and {waiting} wait already; {RETRY_ADVICE}");
                 return Err(Failure::TooManyPrograms { reason });
             }
-            let before = state.queue.len();
             let (admitted, permit) = oneshot::channel();
-            state.queue.push_back(Waiter { memory, admitted });
+            let before = state.queue.push(user, Waiter { memory, admitted });
             (PendingAdmission { admission: Arc::clone(self), permit }, before)
         };
         self.admit_waiting();
@@ -213,19 +235,48 @@ impl AdmissionState {
         self.running < self.totals.max_programs && self.fits(memory, self.reserved)
     }
 
-    fn admit(&mut self, admission: &Arc<Admission>, memory: u64) -> AdmissionPermit {
+    /// Whether the user has fewer programs running than one user may have.
+    fn may_run_more(&self, user: &str) -> bool {
+        let running = self.running_of.get(user).copied().unwrap_or(0);
+        self.per_user.is_none_or(|limit| running < limit)
+    }
+
+    /// The user whose turn it is. Users who may not run more programs are passed over.
+    fn next_user(&self) -> Option<Arc<str>> {
+        self.queue.users().find(|user| self.may_run_more(user)).cloned()
+    }
+
+    fn admit(
+        &mut self,
+        admission: &Arc<Admission>,
+        user: Arc<str>,
+        memory: u64,
+    ) -> AdmissionPermit {
         self.running += 1;
+        *self.running_of.entry(Arc::clone(&user)).or_default() += 1;
         self.reserved = self.reserved.saturating_add(memory);
         let memory =
             (memory > 0).then(|| Reservation { admission: Arc::clone(admission), bytes: memory });
-        AdmissionPermit { running_slot: RunningSlot(Arc::clone(admission)), memory }
+        let running_slot = RunningSlot { admission: Arc::clone(admission), user };
+        AdmissionPermit { running_slot, memory }
+    }
+
+    /// Notes that a program of the user has ended.
+    fn release(&mut self, user: &Arc<str>) {
+        self.running = self.running.saturating_sub(1);
+        if let Some(running) = self.running_of.get_mut(user) {
+            *running = running.saturating_sub(1);
+            if *running == 0 {
+                self.running_of.remove(user);
+            }
+        }
     }
 
     /// Removes programs from the queue that were cancelled, or that can never begin because the
     /// limits have changed.
     fn remove_cancelled(&mut self) {
         let mut queue = std::mem::take(&mut self.queue);
-        queue.retain(|waiter| {
+        queue.retain(|waiter: &Waiter| {
             !waiter.admitted.is_closed() && waiter.memory <= self.total_for(waiter.memory)
         });
         self.queue = queue;
@@ -233,9 +284,10 @@ impl AdmissionState {
 
     fn next_step(&mut self, admission: &Arc<Admission>) -> Option<AdmissionStep> {
         self.remove_cancelled();
-        let first = self.queue.front()?.memory;
+        let user = self.next_user()?;
+        let first = self.queue.first(&user)?.memory;
         if self.has_room(first) {
-            return self.begin(0, admission);
+            return self.begin(user, 0, admission);
         }
         if self.running >= self.totals.max_programs {
             return None;
@@ -243,15 +295,26 @@ impl AdmissionState {
         if let Some(worker) = self.evict_idle(first) {
             return Some(AdmissionStep::End(worker));
         }
-        // A session's program has its memory already, so it may begin before the first in the
-        // queue, which may get that memory later.
-        let position = self.queue.iter().position(|waiter| waiter.memory == 0)?;
-        self.begin(position, admission)
+        // A session's program has its memory already, so it may begin before the program whose turn it
+        // is, which may get that memory later.
+        let has_memory = |waiter: &Waiter| waiter.memory == 0;
+        let position = |user: &Arc<str>| {
+            let position = self.queue.position(user, has_memory)?;
+            self.may_run_more(user).then(|| (Arc::clone(user), position))
+        };
+        let (user, position) = self.queue.users().find_map(position)?;
+        self.begin(user, position, admission)
     }
 
-    fn begin(&mut self, position: usize, admission: &Arc<Admission>) -> Option<AdmissionStep> {
-        let Waiter { memory, admitted } = self.queue.remove(position)?;
-        Some(AdmissionStep::Begin(admitted, self.admit(admission, memory)))
+    /// Lets the program at a position of its user's queue begin.
+    fn begin(
+        &mut self,
+        user: Arc<str>,
+        position: usize,
+        admission: &Arc<Admission>,
+    ) -> Option<AdmissionStep> {
+        let Waiter { memory, admitted } = self.queue.remove(&user, position)?;
+        Some(AdmissionStep::Begin(admitted, self.admit(admission, user, memory)))
     }
 
     /// Takes the worker that has been idle for the longest time, if ending idle workers can make
@@ -270,17 +333,14 @@ impl AdmissionState {
 impl AdmissionPermit {
     /// Whether no other program is running.
     pub(crate) fn is_alone(&self) -> bool {
-        self.running_slot.0.state().running == 1
+        self.running_slot.admission.state().running == 1
     }
 }
 
 impl Drop for RunningSlot {
     fn drop(&mut self) {
-        {
-            let mut state = self.0.state();
-            state.running = state.running.saturating_sub(1);
-        }
-        self.0.admit_waiting();
+        self.admission.state().release(&self.user);
+        self.admission.admit_waiting();
     }
 }
 

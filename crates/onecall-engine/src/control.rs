@@ -11,10 +11,12 @@ use tokio::time::Instant;
 
 use crate::protocol::JournalStart;
 
-/// How a run is controlled from outside. The default is a run that asks no person and has no
-/// journal.
+/// How a run is controlled from outside. The default is a run that belongs to no user, asks no person
+/// and has no journal.
 #[derive(Clone, Copy, Default)]
 pub struct RunControl<'a> {
+    /// The user that the run is for. Programs of different users take turns if some have to wait.
+    pub user: &'a str,
     /// The calls of the run that wait for a person.
     pub held: Option<&'a HeldCalls>,
     /// Present if the run is journalled.

@@ -134,6 +134,11 @@ impl Engines {
         self.admission.set_totals(totals);
     }
 
+    /// Sets how many programs one user may run at once; further ones wait. `None` sets no limit.
+    pub fn set_programs_per_user(&self, limit: Option<usize>) {
+        self.admission.set_programs_per_user(limit);
+    }
+
     /// How many programs run and wait, and how much memory they have reserved.
     #[must_use]
     pub fn load(&self) -> Load {
@@ -206,7 +211,8 @@ impl Engines {
         }
         let needed = kept.is_none().then_some(limits.memory_bytes);
         let on_queued = |before| output.queued(before);
-        let mut permit = match self.admission.enter(needed, limits.timeout, on_queued).await {
+        let admitted = self.admission.enter(control.user, needed, limits.timeout, on_queued);
+        let mut permit = match admitted.await {
             Ok(permit) => permit,
             Err(failure) => {
                 session.worker = kept.map(|kept| self.admission.keep(kept));
@@ -225,11 +231,12 @@ impl Engines {
         result
     }
 
-    /// Runs `work` under the limits of a program: it waits for admission and for the memory in
+    /// Runs `work` of `user` under the limits of a program: it waits for admission and for the memory in
     /// `limits`, and has the time limit of a program, in which the time of calls that are held does
     /// not count. Dropping the future cancels it.
     pub async fn run_without_program(
         &self,
+        user: &str,
         limits: &RunLimits,
         held: &HeldCalls,
         output: &mut dyn ProgramOutput,
@@ -237,7 +244,7 @@ impl Engines {
     ) -> Result<(), Failure> {
         let on_queued = |before| output.queued(before);
         let memory = Some(limits.memory_bytes);
-        let _permit = self.admission.enter(memory, limits.timeout, on_queued).await?;
+        let _permit = self.admission.enter(user, memory, limits.timeout, on_queued).await?;
         output.wait_for_room().await;
         let timed_out = || Err(Failure::TimedOut { limit: limits.timeout });
         held.within(limits.timeout, work).await.unwrap_or_else(timed_out)

@@ -2,6 +2,7 @@
 //! (MCP over stdio, HTTP or command line) that uses it.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -11,16 +12,16 @@ use onecall_bridge::{
 };
 use onecall_catalog::ObservedOutput;
 use onecall_config::{ApprovalSettings, Config, OptionalTool, OutputTypeSource};
-use onecall_core::storage::DurableStore;
+use onecall_core::storage::{AuditEvent, AuditTrail, DurableStore};
 use onecall_core::{
     CallableName, Failure, Outcome, Program, RunLimits, ServerName, ToolCategory, ToolSpec,
     WorkspaceAccess,
 };
 use onecall_engine::Engines;
 use onecall_runtime::{
-    Cache, Directory, LearnedTypes, Metrics, MetricsState, NameLookup, Observer, Plan, PlanAnswer,
-    PlanFailure, PlanProblems, PlanRequest, Preview, Recorder, RunOptions, SaveError, Sessions,
-    StoreWriter, UserAccess,
+    AuditWriter, Cache, CallRates, Directory, LearnedTypes, Metrics, MetricsState, NameLookup,
+    Observer, Plan, PlanAnswer, PlanFailure, PlanProblems, PlanRequest, Preview, Recorder,
+    RunOptions, SaveError, Sessions, StoreWriter, UserAccess,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -36,13 +37,13 @@ use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
 use crate::views::UserViews;
-use crate::{record_settings, revision, settings};
+use crate::{audit_writer, record_settings, revision, settings};
 
 /// How long a shutdown waits for pending writes to the store.
 const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why there is no store for durable runs and approvals.
-const NO_STORE: &str = "onecall cannot find your state directory, where the store is: set HOME or \
+/// Why there is no store for durable runs, approvals and the audit trail.
+pub(crate) const NO_STORE: &str = "onecall cannot find your state directory, where the store is: set HOME or \
                         XDG_STATE_HOME, or `path` under `store` in the configuration";
 
 /// A running gateway, as one user sees it. The local user sees the gateway that was started;
@@ -68,6 +69,8 @@ pub struct Gateway {
     pub(crate) exposure: Exposure,
     /// The folder in which programs find a file for each tool, if there is one.
     pub(crate) tool_folder: Option<Arc<ToolFolder>>,
+    /// Whether the audit trail says that this gateway serves clients.
+    pub(crate) is_serving: AtomicBool,
 }
 
 /// Where a gateway keeps data outside its memory. Each of these is optional.
@@ -82,6 +85,9 @@ pub struct GatewayStorage {
     /// The store for durable runs and approvals. Without it, runs for which the configuration needs
     /// one are refused.
     pub durable: Option<Arc<dyn DurableStore>>,
+    /// The store for the audit trail. Without it, calls for which the configuration needs one are
+    /// refused.
+    pub audit: Option<Arc<dyn AuditTrail>>,
 }
 
 /// No tool that programs may call has this name, or several have it. The display text is for
@@ -143,7 +149,7 @@ impl Gateway {
         guard: Guard,
         storage: GatewayStorage,
     ) -> Arc<Self> {
-        let GatewayStorage { store, tool_folder, downloads, durable } = storage;
+        let GatewayStorage { store, tool_folder, downloads, durable, audit } = storage;
         let exposure = Exposure::new(&config.expose_tools);
         let keeps_display_metadata = !exposure.is_empty();
         let limits = config.limits;
@@ -156,6 +162,9 @@ impl Gateway {
         };
         let (servers, local) = (config.servers.clone(), config.local_tools.clone());
         let bridge = Bridge::start_with(servers, local, guard.clone(), options);
+        let users = config.users.as_ref();
+        engines.set_programs_per_user(users.and_then(|users| users.max_programs));
+        let call_rates = users.and_then(|users| users.calls_per_minute).map(CallRates::new);
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
         let metrics = Arc::new(Metrics::default());
@@ -172,6 +181,8 @@ impl Gateway {
             cache: cache(&config, store.as_ref(), &identities, &metrics),
             identities,
             recorder: Recorder::start(record_settings(&config), store.clone()),
+            audit: audit_writer(&config, audit),
+            call_rates: call_rates.map(Arc::new),
             metrics,
             learned: learned(&config, store.as_ref()),
             listings: store.clone().map(|store| Arc::new(ListingStore::new(store))),
@@ -191,6 +202,7 @@ impl Gateway {
             views: UserViews::default(),
             exposure,
             tool_folder: tool_folder.map(Arc::new),
+            is_serving: AtomicBool::new(false),
         });
         let watch = gateway.bridge.watch();
         tokio::spawn(Self::save_listings_on_change(Arc::downgrade(&gateway), watch));
@@ -255,6 +267,21 @@ impl Gateway {
     #[must_use]
     pub fn optional_tools(&self) -> Vec<OptionalTool> {
         self.config().optional_tools.clone()
+    }
+
+    /// The writer of the audit trail, if there is one.
+    #[must_use]
+    pub fn audit(&self) -> Option<&Arc<AuditWriter>> {
+        self.shared.audit.as_ref()
+    }
+
+    /// Notes in the audit trail that the gateway begins to serve clients. Its shutdown is noted, too.
+    pub fn note_serving(&self) {
+        if let Some(audit) = &self.shared.audit {
+            let version = env!("CARGO_PKG_VERSION").to_owned();
+            audit.add_event(AuditEvent::Started { version, process: std::process::id() });
+            self.is_serving.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Sets the size of onecall's own tool definitions in bytes, for the estimate of savings.
@@ -541,7 +568,12 @@ impl Gateway {
         }
         self.bridge.shutdown().await;
         let (recorder, store) = (self.shared.recorder.clone(), self.store.clone());
+        let audit = self.shared.audit.clone();
+        if let Some(audit) = audit.as_ref().filter(|_| self.is_serving.load(Ordering::Relaxed)) {
+            audit.add_event(AuditEvent::Stopped { process: std::process::id() });
+        }
         let close = move || {
+            audit.inspect(|audit| _ = audit.close(STORE_CLOSE_TIMEOUT));
             recorder.inspect(|recorder| recorder.close(STORE_CLOSE_TIMEOUT));
             store.inspect(|store| _ = store.close(STORE_CLOSE_TIMEOUT));
         };

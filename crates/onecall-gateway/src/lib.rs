@@ -1,6 +1,7 @@
 //! The gateway: puts together a configuration, the servers that it bridges, the runtime that runs
 //! programs with their tools, and the store. It can switch to another configuration while it runs.
 
+mod audit;
 mod bridged_resources;
 mod bridged_tools;
 mod direct_call;
@@ -22,6 +23,7 @@ mod tree;
 mod unused;
 mod views;
 
+pub use audit::audit_writer;
 pub use durable::{
     BeginError, QuestionId, ResumeError, RunAnswer, RunFollower, RunRequest, RunStatus, RunWatch,
     StateOwner, StateRefusal, WaitingRun,

@@ -26,6 +26,9 @@ impl Gateway {
         if let Some(recorder) = &self.shared.recorder {
             recorder.add_secrets(redactor(&config));
         }
+        if let Some(audit) = &self.shared.audit {
+            audit.add_secrets(redactor(&config));
+        }
         let mut current = self.config();
         // Every field is named, so that the compiler reports a new one that is not handled here.
         let Config {

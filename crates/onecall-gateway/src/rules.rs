@@ -7,8 +7,8 @@ use onecall_bridge::Bridge;
 use onecall_config::{Config, ProxyPolicy};
 use onecall_engine::Engines;
 use onecall_runtime::{
-    Cache, LearnedTypes, Metrics, PermittedTools, Recorder, Runtime, Sessions, ToolPermission,
-    UserAccess, stack,
+    AuditWriter, Cache, CallRates, LearnedTypes, Metrics, PermittedTools, Recorder, Runtime,
+    Sessions, ToolPermission, UserAccess, stack,
 };
 
 use crate::ListingStore;
@@ -27,6 +27,10 @@ pub(crate) struct SharedServices {
     pub(crate) identities: Arc<Identities>,
     /// Records runs, if recording is enabled.
     pub(crate) recorder: Option<Arc<Recorder>>,
+    /// Writes the audit trail, if there is one.
+    pub(crate) audit: Option<Arc<AuditWriter>>,
+    /// How many calls each user may make in a minute, if that is limited.
+    pub(crate) call_rates: Option<Arc<CallRates>>,
     pub(crate) metrics: Arc<Metrics>,
     /// Learned result types, if learning is enabled.
     pub(crate) learned: Option<Arc<LearnedTypes>>,
@@ -71,6 +75,8 @@ impl ProgramRules {
             .with_sessions(Arc::clone(&shared.sessions))
             .with_cache(shared.cache.clone())
             .with_recorder(shared.recorder.clone())
+            .with_audit(shared.audit.clone())
+            .with_call_rates(shared.call_rates.clone())
             .with_metrics(Arc::clone(&shared.metrics))
             .with_access(permission.access.clone());
         if let Some(runs) = &shared.durable {

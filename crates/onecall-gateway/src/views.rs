@@ -2,6 +2,7 @@
 //! and the groups that the user has, and shares everything else with the gateway that was started.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use onecall_config::Config;
@@ -78,6 +79,7 @@ impl Gateway {
             views: UserViews::default(),
             exposure: self.exposure.clone(),
             tool_folder: self.tool_folder.clone(),
+            is_serving: AtomicBool::new(false),
         }
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use onecall_catalog::permits;
 use onecall_core::{
-    AccessDecision, AccessPolicy, AccessRequest, AskRule, Decision, DenyRule, Principal,
-    ResolvedCall, ToolError, ToolPolicy, ToolSpec,
+    AccessDecision, AccessPolicy, AccessRequest, AskRule, Decision, DenyRule, PolicyRule,
+    Principal, ResolvedCall, ToolError, ToolPolicy, ToolSpec,
 };
 
 /// The user that runs are for, with the policy that decides about their calls.
@@ -41,14 +41,17 @@ impl UserAccess {
         self.policy.as_ref().is_some_and(|policy| policy.asks())
     }
 
-    /// What the policy says about a call; `None` if it permits the call.
-    pub(crate) fn objection(&self, call: &ResolvedCall) -> Option<Decision> {
-        let (policy, tool) = (self.policy.as_ref()?, call.tool.as_ref().ok()?);
+    /// Whether the policy permits a call, and the rule that does; without a policy there is none.
+    ///
+    /// # Errors
+    /// The decision of the policy, if it does not permit the call.
+    pub(crate) fn permit(&self, call: &ResolvedCall) -> Result<Option<PolicyRule>, Decision> {
+        let (Some(policy), Ok(tool)) = (&self.policy, &call.tool) else { return Ok(None) };
         let request = AccessRequest { run: &call.run, tool, arguments: &call.arguments };
         match policy.decide(&request) {
-            AccessDecision::Allow(_) => None,
-            AccessDecision::Deny(rule) => Some(Decision::Deny(DenyRule::Policy(rule))),
-            AccessDecision::Ask(rule) => Some(Decision::Ask(AskRule::Policy(rule))),
+            AccessDecision::Allow(rule) => Ok(Some(rule)),
+            AccessDecision::Deny(rule) => Err(Decision::Deny(DenyRule::Policy(rule))),
+            AccessDecision::Ask(rule) => Err(Decision::Ask(AskRule::Policy(rule))),
         }
     }
 }

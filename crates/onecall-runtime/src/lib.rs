@@ -6,6 +6,7 @@
 
 mod access;
 mod approval;
+mod audit;
 mod call_log;
 mod capture;
 mod directory;
@@ -35,10 +36,11 @@ mod transcript;
 
 pub use access::{ToolPermission, UserAccess};
 pub use approval::{ApprovalDesk, DeskError};
+pub use audit::{AuditDetail, AuditError, AuditSettings, AuditWriter};
 pub use call_log::CallEvent;
 pub use directory::{Directory, LastKnownSpecs, NameLookup};
 pub use journal::{Difference, Divergence, Journal, JournalError, JournalWriter};
-pub use layers::{Cache, ServerIdentities};
+pub use layers::{Cache, CallRates, ServerIdentities};
 pub use learned_types::LearnedTypes;
 pub use metrics::{CacheLookup, Metrics, MetricsState};
 pub use names::PermittedTools;

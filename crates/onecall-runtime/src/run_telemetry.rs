@@ -126,13 +126,15 @@ impl<'a> RunTelemetry<'a> {
             CallEvent::Intent(_) => {
                 self.calls.fetch_add(1, Ordering::Relaxed);
             }
-            CallEvent::Decision(_, Decision::Allow) => {}
-            CallEvent::Decision(_, Decision::Deny(rule)) => {
-                Span::current().record("onecall.denied_by", &*rule.name());
-            }
-            CallEvent::Decision(_, Decision::Ask(rule)) => {
-                Span::current().record("onecall.asked_by", rule.name());
-            }
+            CallEvent::Decision { decision, .. } => match decision {
+                Decision::Allow => {}
+                Decision::Deny(rule) => {
+                    Span::current().record("onecall.denied_by", &*rule.name());
+                }
+                Decision::Ask(rule) => {
+                    Span::current().record("onecall.asked_by", rule.name());
+                }
+            },
             CallEvent::Verdict { call, answer, .. } => self.log_verdict(call, answer),
             CallEvent::End { tool, result, duration, is_replayed, .. } => {
                 let outcome = result.map_or(CallOutcome::Cancelled, CallOutcome::of);

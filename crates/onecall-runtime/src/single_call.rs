@@ -84,7 +84,8 @@ impl Runtime {
         let RunStart { context, log, recording } = self.begin(&program, kind, journal, observer);
         let telemetry = RunTelemetry::start(self.metrics(), &context, journal);
         let limits = self.limits();
-        let log_writer = LogWriter::new(&log, &telemetry, observer, journal);
+        let audit = self.run_audit(&context, journal);
+        let log_writer = LogWriter::new(&log, &telemetry, observer, journal, audit.as_ref());
         let layers = self.run_layers(log_writer, limits, journal, &held).around(layers);
         let names = RunNames::new(resolver);
         let made = async {

@@ -2,9 +2,10 @@
 //! exposed tools, generated clients and `onecall exec` all call through here; there is no other way
 //! to a server.
 //!
-//! From the outside in, the layers are: log, journal, quota, decision (with the approval), concurrency
-//! limit, write-ahead, cache, resource functions, argument check, learning, and the host that executes
-//! the call. The host is passed in: it is the bridge, or an application that embeds this crate.
+//! From the outside in, the layers are: log, journal, quota, call rate of the user, room in the audit
+//! trail, decision (with the approval), concurrency limit, audit on disk, write-ahead, cache, resource
+//! functions, argument check, learning, and the host that executes the call. The host is passed in: it
+//! is the bridge, or an application that embeds this crate.
 //!
 //! The concurrency limit is below the decision, so that a call that waits for a person takes no place
 //! of another call.
@@ -21,8 +22,9 @@ use crate::approval::{Approvals, Asking};
 use crate::call_log::LogWriter;
 use crate::journal::Journal;
 use crate::layers::{
-    ApprovalStep, ArgumentCheck, Cache, ConcurrencyLimit, DecisionLayer, JournalLayer,
-    LearningLayer, LogLayer, Quota, ResourceFunctions, WriteAhead,
+    ApprovalStep, ArgumentCheck, AuditGate, AuditRoom, Cache, CallRateLimit, CallRates,
+    ConcurrencyLimit, DecisionLayer, JournalLayer, LearningLayer, LogLayer, Quota,
+    ResourceFunctions, WriteAhead,
 };
 
 /// What the layers of one run need.
@@ -34,6 +36,8 @@ pub(crate) struct RunLayers<'a> {
     pub(crate) journal: Option<&'a Journal>,
     /// The user of the run, and the policy.
     pub(crate) access: &'a UserAccess,
+    /// How many calls each user may make in a minute, if that is limited.
+    pub(crate) call_rates: Option<&'a CallRates>,
     /// Which calls need an approval, if some do.
     pub(crate) approvals: Option<&'a Approvals>,
     /// The calls of the run that wait for a person.
@@ -46,16 +50,19 @@ impl RunLayers<'_> {
     where
         Self: 'a,
     {
-        let Self { log, limits, journal, access, approvals, held } = self;
+        let Self { log, limits, journal, access, call_rates, approvals, held } = self;
         // The journal of a run that no other process can continue is not written ahead.
         let durable = journal.filter(|journal| journal.is_durable());
         let asking = approvals.map(|it| Asking { desk: &*it.desk, held, journal: durable, log });
         let approval = approvals.zip(asking).map(|(it, asking)| ApprovalStep::new(it, asking));
         let made_before = journal.map_or(0, Journal::recorded_ends);
         let written = WriteAhead::new(shared, durable);
-        let limited = ConcurrencyLimit::new(written, limits.max_parallel_calls);
+        let audited = AuditGate::new(written, log.audit());
+        let limited = ConcurrencyLimit::new(audited, limits.max_parallel_calls);
         let decided = DecisionLayer::new(limited, log, access, approval);
-        let counted = Quota::new(decided, limits.max_tool_calls, made_before);
+        let roomy = AuditRoom::new(decided, log.audit());
+        let rated = CallRateLimit::new(roomy, call_rates, &access.principal.user);
+        let counted = Quota::new(rated, limits.max_tool_calls, made_before);
         let journalled = JournalLayer::new(counted, journal, asking);
         LogLayer::new(journalled, log)
     }

@@ -1,6 +1,7 @@
 //! The SQLite implementation of the storage traits, in a file of the user: [`open`] returns a
 //! [`Store`](onecall_core::storage::Store) for records and caches, and [`open_durable`] one that is a
-//! [`DurableStore`](onecall_core::storage::DurableStore) for journals and approvals, too.
+//! [`DurableStore`](onecall_core::storage::DurableStore) for journals and approvals, and an
+//! [`AuditTrail`](onecall_core::storage::AuditTrail), too.
 
 mod sqlite;
 

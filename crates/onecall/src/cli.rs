@@ -16,8 +16,8 @@ use crate::commands::init::{ImportArguments, InitArguments};
 use crate::commands::install::{InstallArguments, TargetArguments};
 use crate::commands::servers::AddArguments;
 use crate::commands::{
-    ApprovalsCommand, CacheCommand, ConfigCommand, LogsArguments, RunsArguments, SecretsCommand,
-    StatsArguments,
+    ApprovalsCommand, AuditArguments, CacheCommand, ConfigCommand, LogsArguments, RunsArguments,
+    SecretsCommand, StatsArguments,
 };
 use crate::configuration::LazyConfiguration;
 use crate::http::HttpOptions;
@@ -342,6 +342,22 @@ Examples:
   onecall runs replay 1m7g7r5ga39rv3"
     )]
     Runs(RunsArguments),
+    /// Show who called which tools and who decided it, and check that nobody changed these rows
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "\
+The audit trail is in the store, in your state directory. It is written if `audit` in the
+configuration is `hash` or `full`, and by default if there are `users`. Each call has a row for the
+decision, one for the answer of a person if one was asked, and one for its end.
+
+Examples:
+  onecall audit --user anna --since 2h
+  onecall audit --tool 'mcp__github__*' --denied
+  onecall audit --run 1m7g7r5ga39rv3 --json
+  onecall audit verify
+  onecall audit head"
+    )]
+    Audit(AuditArguments),
     /// List the calls that wait for a person, and approve or deny them
     #[command(after_help = "\
 The section `approvals` of the configuration names the calls that need an approval. Answers reach a

@@ -157,7 +157,7 @@ impl Observer for LiveProgress {
         let (name, begun, ended) = match event {
             CallEvent::Intent(call) => (&call.name, 1, 0),
             CallEvent::End { name, result: Some(_), .. } => (*name, 0, 1),
-            CallEvent::Decision(..)
+            CallEvent::Decision { .. }
             | CallEvent::Verdict { .. }
             | CallEvent::End { result: None, .. } => return,
         };
@@ -228,8 +228,8 @@ mod tests {
         let answered = Ok(Answer::live(ToolValue::Nothing));
         for (name, result) in [(&names[0], None), (&names[1], Some(&answered))] {
             let duration = Duration::ZERO;
-            let (tool, is_replayed) = (None, false);
-            live.call_event(&CallEvent::End { name, tool, result, duration, is_replayed });
+            let (call, tool, is_replayed) = (1, None, false);
+            live.call_event(&CallEvent::End { call, name, tool, result, duration, is_replayed });
         }
         assert_eq!(
             live.calls_made(),

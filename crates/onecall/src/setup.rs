@@ -10,7 +10,7 @@ use onecall_config::{
     Config, ConfigOrigin, LoadedConfig, ProcessContext, SandboxMode, TelemetryConfig,
 };
 use onecall_core::Workspace;
-use onecall_core::storage::DurableStore;
+use onecall_core::storage::{AuditTrail, DurableStore};
 use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
 use onecall_gateway::{Gateway, GatewayStorage, ToolFolder};
 use onecall_runtime::StoreWriter;
@@ -147,13 +147,13 @@ pub(crate) fn gateway_with(
 ) -> anyhow::Result<Arc<Gateway>> {
     let LoadedConfig { config, source, .. } = loaded;
     logs::configure(&config);
-    let (store, durable) = stores(&config);
+    let Stores { store, durable, audit } = stores(&config);
     // All programs see the same folder, so there is none where users may call different tools.
     let is_same_for_all = config.users.is_none() && config.policy.is_none();
     let tool_folder = is_same_for_all.then(tool_folder).flatten();
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let storage = GatewayStorage { store, tool_folder, downloads, durable };
+    let storage = GatewayStorage { store, tool_folder, downloads, durable, audit };
     let gateway = Gateway::start(config, start, engines, guard()?, storage);
     let approvals = match gateway.approvals() {
         Some(_) => Approvals::On,
@@ -165,19 +165,30 @@ pub(crate) fn gateway_with(
     Ok(gateway)
 }
 
-/// The writer for the store, and the store itself for journals and approvals. The store is opened
-/// when it is first used.
-fn stores(config: &Config) -> (Option<Arc<StoreWriter>>, Option<Arc<dyn DurableStore>>) {
+/// The store in the forms in which its users need it. All are `None` if there is no folder for it.
+#[derive(Default)]
+pub(crate) struct Stores {
+    /// The writer for records and caches.
+    pub(crate) store: Option<Arc<StoreWriter>>,
+    /// The store of journals and approvals.
+    pub(crate) durable: Option<Arc<dyn DurableStore>>,
+    /// The store of the audit trail.
+    pub(crate) audit: Option<Arc<dyn AuditTrail>>,
+}
+
+/// The store of a configuration. Its file is opened when it is first used.
+pub(crate) fn stores(config: &Config) -> Stores {
     let Some(file) = config.store.file(&ProcessContext::current().directories) else {
-        return (None, None);
+        return Stores::default();
     };
     let store = onecall_store::open_durable(file, config.store.journal_mb);
-    (Some(Arc::new(StoreWriter::start(store.clone()))), Some(store))
+    let writer = Arc::new(StoreWriter::start(store.clone()));
+    Stores { store: Some(writer), durable: Some(store.clone()), audit: Some(store) }
 }
 
 /// The writer for the store. The store is opened when it is first used.
 pub(crate) fn store(config: &Config) -> Option<Arc<StoreWriter>> {
-    stores(config).0
+    stores(config).store
 }
 
 /// The user's file of servers whose command downloads what it runs.

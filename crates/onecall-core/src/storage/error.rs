@@ -67,6 +67,14 @@ pub enum StoreError {
         /// The error of the database.
         source: Box<dyn StdError + Send + Sync>,
     },
+    /// The rows of the audit trail that were to be removed are not intact. All of them are kept.
+    #[error(
+        "the audit trail is not intact, so no old rows are removed: {problem}; see `onecall audit verify`"
+    )]
+    AuditNotIntact {
+        /// What is wrong.
+        problem: super::AuditProblem,
+    },
     /// The entry is larger than the limit.
     #[error("{what} of {bytes} bytes is too large to be stored; at most {limit} are kept")]
     TooLarge {

@@ -1,13 +1,15 @@
 //! The storage traits for data that outlives a process: run records, learned result shapes, cached
-//! answers, the last tool lists of servers, journals and approvals. The traits [`Store`] and
-//! [`DurableStore`] are implemented in another crate.
+//! answers, the last tool lists of servers, journals, approvals and the audit trail. The traits
+//! [`Store`], [`DurableStore`] and [`AuditTrail`] are implemented in another crate.
 //!
 //! An error of a [`Store`] never stops a program: the caller logs the error and continues. An error
 //! of a [`DurableStore`] means that a journal was not written, so the call that depends on it is not
-//! made.
+//! made. The same holds for an [`AuditTrail`].
 
 mod answer;
 mod approval;
+mod audit;
+mod audit_chain;
 mod error;
 mod journal;
 mod listing;
@@ -20,6 +22,14 @@ pub use self::answer::{
 };
 pub use self::approval::{
     AnswerReceipt, Approvals, Grant, QuestionFilter, QuestionState, StoredQuestion,
+};
+pub use self::audit::{
+    AuditDecision, AuditEntry, AuditEvent, AuditFilter, AuditOutcome, AuditRow, AuditTrail,
+    AuditedArguments, AuditedCall,
+};
+pub use self::audit_chain::{
+    AuditCheckpoint, AuditColumns, AuditHead, AuditProblem, AuditReport, ChainCheck, ExpectedHead,
+    InvalidHead, StoredAuditRow,
 };
 pub use self::error::StoreError;
 pub use self::journal::{

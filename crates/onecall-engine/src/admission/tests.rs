@@ -15,9 +15,18 @@ fn admission(max_programs: usize, memory: u64) -> Arc<Admission> {
 
 /// A program that has asked for its permit.
 fn request_admission(admission: &Arc<Admission>, memory: Option<u64>) -> AdmissionFuture {
+    request_admission_of("", admission, memory)
+}
+
+/// A program of a user that has asked for its permit.
+fn request_admission_of(
+    user: &'static str,
+    admission: &Arc<Admission>,
+    memory: Option<u64>,
+) -> AdmissionFuture {
     let admission = Arc::clone(admission);
     let mut admission_future: AdmissionFuture =
-        Box::pin(async move { admission.enter(memory, QUEUE_TIMEOUT, |_| {}).await });
+        Box::pin(async move { admission.enter(user, memory, QUEUE_TIMEOUT, |_| {}).await });
     // A permit that is free at once is kept for the next poll.
     match poll_once(&mut admission_future) {
         Some(permit) => Box::pin(std::future::ready(permit)),
@@ -161,5 +170,103 @@ fn without_a_configured_total_a_single_program_may_use_its_whole_limit() {
         assert!(total > 0);
         let _large = poll_admitted(&mut request_admission(&admission, Some(2 * total))).unwrap();
         assert!(poll_admitted(&mut request_admission(&admission, Some(1))).is_none());
+    });
+}
+
+/// Which of the waiting programs are admitted now.
+fn admitted(waiting: &mut [AdmissionFuture]) -> (Vec<usize>, Vec<AdmissionPermit>) {
+    let permits = waiting.iter_mut().enumerate().filter_map(|(number, it)| {
+        // A future that is complete must not be polled again.
+        let permit = poll_admitted(it)?;
+        *it = Box::pin(std::future::pending());
+        Some((number, permit))
+    });
+    permits.unzip()
+}
+
+#[test]
+fn one_users_thousand_programs_delay_another_user_by_one_turn() {
+    in_runtime(|| {
+        let admission = admission(2, 100);
+        let mut anna: Vec<_> =
+            (0..1_000).map(|_| request_admission_of("anna", &admission, Some(1))).collect();
+        let (numbers, mut running) = admitted(&mut anna);
+        assert_eq!(numbers, [0, 1]);
+        let ben = request_admission_of("ben", &admission, Some(1));
+        let mut waiting = anna;
+        waiting.push(ben);
+        let mut order = Vec::new();
+        for _ in 0..4 {
+            running.remove(0);
+            let (numbers, permits) = admitted(&mut waiting);
+            order.extend(numbers);
+            running.extend(permits);
+        }
+        assert_eq!(order, [2, 1_000, 3, 4]);
+    });
+}
+
+#[test]
+fn a_full_queue_of_one_user_has_a_place_for_another() {
+    in_runtime(|| {
+        let admission = admission(1, 100);
+        let running = poll_admitted(&mut request_admission(&admission, Some(1))).unwrap();
+        let mut waiting: Vec<_> =
+            (0..MAX_WAITING).map(|_| request_admission_of("anna", &admission, Some(1))).collect();
+        assert!(poll_once(&mut request_admission_of("anna", &admission, Some(1))).is_some());
+        waiting.push(request_admission_of("ben", &admission, Some(1)));
+        let (_, nobody) = admitted(&mut waiting);
+        assert!(nobody.is_empty());
+        drop(running);
+        drop(admitted(&mut waiting));
+        let (numbers, _permits) = admitted(&mut waiting);
+        assert_eq!(numbers, [MAX_WAITING]);
+    });
+}
+
+#[test]
+fn a_user_at_the_limit_waits_and_others_do_not() {
+    in_runtime(|| {
+        let admission = admission(10, 100);
+        admission.set_programs_per_user(Some(2));
+        let mut anna: Vec<_> =
+            (0..4).map(|_| request_admission_of("anna", &admission, Some(1))).collect();
+        let (numbers, mut of_anna) = admitted(&mut anna);
+        assert_eq!(numbers, [0, 1]);
+        // A session's program has its memory, and still counts.
+        let mut session = request_admission_of("anna", &admission, None);
+        assert!(poll_admitted(&mut session).is_none());
+        let _ben = poll_admitted(&mut request_admission_of("ben", &admission, Some(1))).unwrap();
+        assert_eq!(load(&admission), (3, 3, 3));
+        of_anna.remove(0);
+        let (numbers, permits) = admitted(&mut anna);
+        assert_eq!(numbers, [2]);
+        of_anna.extend(permits);
+        // A program that is cancelled while it waits leaves no hole.
+        anna.pop();
+        of_anna.remove(0);
+        let _session = poll_admitted(&mut session).unwrap();
+        assert_eq!(load(&admission), (3, 0, 2));
+        drop(of_anna);
+        admission.set_programs_per_user(None);
+        let more: Vec<_> =
+            (0..5).map(|_| request_admission_of("anna", &admission, Some(1))).collect();
+        assert_eq!(load(&admission), (7, 0, 6));
+        drop(more);
+    });
+}
+
+#[test]
+fn a_large_program_keeps_its_turn_against_other_users() {
+    in_runtime(|| {
+        let admission = admission(10, 100);
+        let first = poll_admitted(&mut request_admission_of("anna", &admission, Some(60))).unwrap();
+        let mut large = request_admission_of("anna", &admission, Some(80));
+        let mut small = request_admission_of("ben", &admission, Some(10));
+        assert!(poll_admitted(&mut large).is_none() && poll_admitted(&mut small).is_none());
+        drop(first);
+        let _large = poll_admitted(&mut large).unwrap();
+        let _small = poll_admitted(&mut small).unwrap();
+        assert_eq!(load(&admission), (2, 0, 90));
     });
 }

@@ -1,17 +1,18 @@
 //! Writes the log of a run and passes each event on to its readers: the observer of the run
-//! (progress) and the run's telemetry (metrics and spans).
+//! (progress), the run's telemetry (metrics and spans) and its audit.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onecall_core::{
-    AnsweredVerdict, CallResult, CallableName, Decision, LogIndex, QuestionKind, ResolvedCall,
-    ToolSpec,
+    AnsweredVerdict, CallResult, CallableName, Decision, LogIndex, PolicyRule, QuestionKind,
+    ResolvedCall, ToolSpec,
 };
 use tracing::Span;
 
 use super::CallLog;
 use crate::Observer;
+use crate::audit::RunAudit;
 use crate::journal::Journal;
 use crate::run_telemetry::RunTelemetry;
 
@@ -21,7 +22,14 @@ pub enum CallEvent<'a> {
     /// The call is about to be made.
     Intent(&'a ResolvedCall),
     /// It has been decided whether the call may be made.
-    Decision(&'a ResolvedCall, &'a Decision),
+    Decision {
+        /// The call.
+        call: &'a ResolvedCall,
+        /// The decision.
+        decision: &'a Decision,
+        /// The rule of the policy that permits the call, if one does.
+        permitted_by: Option<&'a PolicyRule>,
+    },
     /// A person, or an earlier approval, has decided about the call.
     Verdict {
         /// The call.
@@ -33,6 +41,8 @@ pub enum CallEvent<'a> {
     },
     /// The call is over.
     End {
+        /// The id of the call in its run.
+        call: u64,
         /// The tool as the program named it.
         name: &'a CallableName,
         /// The tool that the name resolved to, if any.
@@ -53,18 +63,25 @@ pub(crate) struct LogWriter<'a> {
     telemetry: &'a RunTelemetry<'a>,
     observer: &'a dyn Observer,
     journal: Option<&'a Journal>,
+    audit: Option<&'a RunAudit<'a>>,
 }
 
 impl<'a> LogWriter<'a> {
-    /// Creates a writer for `log`; `telemetry` and `observer` receive each event. `journal` is that of
-    /// the run, if it has one.
+    /// Creates a writer for `log`; `telemetry`, `observer` and `audit` receive each event. `journal` is
+    /// that of the run, if it has one.
     pub(crate) fn new(
         log: &'a CallLog,
         telemetry: &'a RunTelemetry<'a>,
         observer: &'a dyn Observer,
         journal: Option<&'a Journal>,
+        audit: Option<&'a RunAudit<'a>>,
     ) -> Self {
-        Self { log, telemetry, observer, journal }
+        Self { log, telemetry, observer, journal, audit }
+    }
+
+    /// The audit of the run, if it is audited.
+    pub(crate) fn audit(self) -> Option<&'a RunAudit<'a>> {
+        self.audit
     }
 
     /// Logs that a call begins.
@@ -76,6 +93,7 @@ impl<'a> LogWriter<'a> {
             writer: self,
             is_replayed: self.journal.is_some_and(|journal| journal.has_recorded_end(call.id)),
             entry: call.log_index,
+            id: call.id,
             name: call.name.clone(),
             tool: call.tool.as_ref().ok().cloned(),
             span: self.telemetry.call_span(call),
@@ -84,10 +102,16 @@ impl<'a> LogWriter<'a> {
         }
     }
 
-    /// Logs whether a call may be made.
-    pub(crate) fn decide(self, call: &ResolvedCall, decision: &Decision) {
+    /// Logs whether a call may be made; `permitted_by` is the rule of the policy that permits it, if
+    /// one does.
+    pub(crate) fn decide(
+        self,
+        call: &ResolvedCall,
+        decision: &Decision,
+        permitted_by: Option<&PolicyRule>,
+    ) {
         self.log.decide(call.log_index, decision);
-        self.notify(&CallEvent::Decision(call, decision));
+        self.notify(&CallEvent::Decision { call, decision, permitted_by });
     }
 
     /// Logs what a person decided about a call.
@@ -99,6 +123,7 @@ impl<'a> LogWriter<'a> {
     fn notify(self, event: &CallEvent<'_>) {
         self.telemetry.call_event(event);
         self.observer.call_event(event);
+        self.audit.iter().for_each(|audit| audit.call_event(event));
     }
 }
 
@@ -107,6 +132,7 @@ pub(crate) struct OpenCall<'a> {
     writer: LogWriter<'a>,
     is_replayed: bool,
     entry: LogIndex,
+    id: u64,
     name: CallableName,
     tool: Option<Arc<ToolSpec>>,
     span: Span,
@@ -130,9 +156,9 @@ impl OpenCall<'_> {
 
     fn notify_end(&self, result: Option<&CallResult>, now: Instant) {
         let duration = now.saturating_duration_since(self.begun);
-        let (name, tool) = (&self.name, self.tool.as_deref());
+        let (call, name, tool) = (self.id, &self.name, self.tool.as_deref());
         let is_replayed = self.is_replayed;
-        let end = CallEvent::End { name, tool, result, duration, is_replayed };
+        let end = CallEvent::End { call, name, tool, result, duration, is_replayed };
         // Readers add their fields to the current span, which has to be that of the call.
         self.span.in_scope(|| self.writer.notify(&end));
     }

@@ -30,11 +30,16 @@ impl<'a, H> DecisionLayer<'a, H> {
         Self { inner, log, access, approval }
     }
 
-    /// Lists and pins have decided when the name was looked up; then the policy decides, then the
-    /// rules of `approvals`.
+    /// Decides about a call and logs the decision. Lists and pins have decided when the name was looked
+    /// up; then the policy decides, then the rules of `approvals`.
     fn decide(&self, call: &ResolvedCall) -> Decision {
         let rule = |spec: &_| self.approval.as_ref().and_then(|it| it.rule(spec));
-        self.access.objection(call).unwrap_or_else(|| Decision::of(&call.tool, rule))
+        let (decision, permitted_by) = match self.access.permit(call) {
+            Ok(permitted_by) => (Decision::of(&call.tool, rule), permitted_by),
+            Err(objection) => (objection, None),
+        };
+        self.log.decide(call, &decision, permitted_by.as_ref());
+        decision
     }
 
     async fn approved(&self, call: ResolvedCall, rule: &AskRule) -> Result<ResolvedCall, ToolError>
@@ -47,8 +52,11 @@ impl<'a, H> DecisionLayer<'a, H> {
         };
         let call = approval.approved(call, rule).await?;
         // A person may have edited the arguments. What the policy forbids no person can allow.
-        match self.access.objection(&call) {
-            Some(Decision::Deny(rule)) => Err(forbidden(&call, &rule)),
+        match self.access.permit(&call) {
+            Err(Decision::Deny(rule)) => {
+                self.log.decide(&call, &Decision::Deny(rule.clone()), None);
+                Err(forbidden(&call, &rule))
+            }
             _ => Ok(call),
         }
     }
@@ -56,9 +64,7 @@ impl<'a, H> DecisionLayer<'a, H> {
 
 impl<H: CallHandler> CallHandler for DecisionLayer<'_, H> {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
-        let decision = self.decide(&call);
-        self.log.decide(&call, &decision);
-        match (&call.tool, decision) {
+        match (&call.tool, self.decide(&call)) {
             (Err(error), _) => Box::pin(std::future::ready(Err(error.clone()))),
             (Ok(_), Decision::Deny(rule)) => {
                 Box::pin(std::future::ready(Err(forbidden(&call, &rule))))

@@ -3,7 +3,9 @@
 
 mod approval;
 mod arguments;
+mod audit;
 mod cache;
+mod call_rate;
 mod concurrency;
 mod decide;
 mod discovery;
@@ -17,8 +19,11 @@ mod write_ahead;
 
 pub(crate) use approval::ApprovalStep;
 pub(crate) use arguments::ArgumentCheck;
+pub(crate) use audit::{AuditGate, AuditRoom};
 pub use cache::{Cache, ServerIdentities};
 pub(crate) use cache::{CacheFunctions, CacheLayer};
+pub(crate) use call_rate::CallRateLimit;
+pub use call_rate::CallRates;
 pub(crate) use concurrency::ConcurrencyLimit;
 pub(crate) use decide::DecisionLayer;
 pub(crate) use discovery::{Discovery, input_schema};

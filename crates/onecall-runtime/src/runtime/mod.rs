@@ -18,10 +18,11 @@ use onecall_engine::{Engines, HeldCalls, RunControl};
 
 use crate::access::UserAccess;
 use crate::approval::Approvals;
+use crate::audit::{AuditWriter, RunAudit};
 use crate::call_log::{CallLog, LogWriter, RecordDetail};
 use crate::directory::{Directory, ResolverDirectory};
 use crate::journal::Journal;
-use crate::layers::{Cache, CacheLayer};
+use crate::layers::{Cache, CacheLayer, CallRates};
 use crate::record::{Recorder, Recording};
 use crate::review::{self, Preview};
 use crate::saved_program::save;
@@ -43,6 +44,8 @@ pub struct Runtime {
     metrics: Arc<Metrics>,
     approvals: Option<Approvals>,
     access: UserAccess,
+    call_rates: Option<Arc<CallRates>>,
+    audit: Option<Arc<AuditWriter>>,
 }
 
 /// What the calls of one run can access.
@@ -95,6 +98,8 @@ impl Runtime {
             metrics,
             approvals,
             access: UserAccess::default(),
+            call_rates: None,
+            audit: None,
         }
     }
 
@@ -103,6 +108,27 @@ impl Runtime {
     #[must_use]
     pub fn with_access(self, access: UserAccess) -> Self {
         Self { access, ..self }
+    }
+
+    /// Limits how many calls each user may make in a minute. All runtimes of a process share the counts.
+    #[must_use]
+    pub fn with_call_rates(self, call_rates: Option<Arc<CallRates>>) -> Self {
+        Self { call_rates, ..self }
+    }
+
+    /// Adds an audit trail: each decision about a call, and the end of the call, are written to it.
+    #[must_use]
+    pub fn with_audit(self, audit: Option<Arc<AuditWriter>>) -> Self {
+        Self { audit, ..self }
+    }
+
+    /// The audit of one run, if there is an audit trail.
+    pub(crate) fn run_audit<'a>(
+        &'a self,
+        context: &Arc<RunContext>,
+        journal: Option<&'a Journal>,
+    ) -> Option<RunAudit<'a>> {
+        self.audit.as_deref().map(|writer| RunAudit::new(writer, context, journal))
     }
 
     pub(crate) fn access(&self) -> &UserAccess {
@@ -225,6 +251,7 @@ impl Runtime {
             limits,
             journal,
             access: &self.access,
+            call_rates: self.call_rates.as_deref(),
             approvals: self.approvals.as_ref(),
             held,
         }
@@ -251,9 +278,13 @@ impl Runtime {
     }
 
     /// How the engine controls a run. A run that asks no person and has no journal pays nothing.
-    fn control<'a>(&self, journal: Option<&'a Journal>, held: &'a HeldCalls) -> RunControl<'a> {
+    fn control<'a>(&'a self, journal: Option<&'a Journal>, held: &'a HeldCalls) -> RunControl<'a> {
         let can_wait = journal.is_some_and(Journal::is_durable) || self.approvals.is_some();
-        RunControl { held: can_wait.then_some(held), journal: journal.map(Journal::control) }
+        RunControl {
+            user: self.access.principal.user.as_str(),
+            held: can_wait.then_some(held),
+            journal: journal.map(Journal::control),
+        }
     }
 
     /// Reports which tools a program can call, without running it.

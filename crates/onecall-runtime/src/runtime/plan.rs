@@ -47,7 +47,8 @@ impl Runtime {
         let RunStart { context, log, recording } =
             self.begin(&program, RunKind::Plan, journal, observer);
         let telemetry = RunTelemetry::start(&self.metrics, &context, journal);
-        let log_writer = LogWriter::new(&log, &telemetry, observer, journal);
+        let audit = self.run_audit(&context, journal);
+        let log_writer = LogWriter::new(&log, &telemetry, observer, journal, audit.as_ref());
         let held = HeldCalls::default();
         let layers = self.run_layers(log_writer, &self.limits, journal, &held).around(tools);
         let names = RunNames::new(tools);
@@ -106,6 +107,9 @@ impl Runtime {
             return self.engines.run_in(session, program, limits, nodes, control, capture).await;
         }
         let work = plan::execute(nodes, limits.memory_bytes);
-        self.engines.run_without_program(limits, held, capture, work).await.map(|()| None)
+        self.engines
+            .run_without_program(control.user, limits, held, capture, work)
+            .await
+            .map(|()| None)
     }
 }

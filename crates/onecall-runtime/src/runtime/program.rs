@@ -138,7 +138,8 @@ impl Runtime {
             Ok(lease) => lease,
             Err(failure) => return Outcome::not_started(failure, limits.timeout),
         };
-        let log_writer = LogWriter::new(log, telemetry, observer, journal);
+        let audit = self.run_audit(context, journal);
+        let log_writer = LogWriter::new(log, telemetry, observer, journal, audit.as_ref());
         let held = HeldCalls::default();
         let layers = self.run_layers(log_writer, &limits, journal, &held).around(layers);
         let host = ProgramCalls {

@@ -6,6 +6,8 @@
 
 mod answers;
 mod approvals;
+mod audit;
+mod audit_rows;
 mod connection;
 mod damaged_file;
 mod durable_marker;
@@ -74,6 +76,8 @@ pub struct SqliteStore {
     durable_reading_connection: ConnectionSlot,
     /// A connection whose writes are on disk when they are committed.
     durable_writing_connection: ConnectionSlot,
+    /// A connection for the audit trail, whose writes are on disk when they are committed.
+    audit_connection: ConnectionSlot,
     /// Why the store is disabled.
     disabled: OnceLock<String>,
     /// Set once it was logged that the file is damaged and was left where it is.
@@ -102,6 +106,7 @@ impl SqliteStore {
             watching_connection: ConnectionSlot::new(Synchronous::Normal),
             durable_reading_connection: ConnectionSlot::new(Synchronous::Normal),
             durable_writing_connection: ConnectionSlot::new(Synchronous::Full),
+            audit_connection: ConnectionSlot::new(Synchronous::Full),
             disabled: OnceLock::new(),
             damage_logged: Once::new(),
         }
@@ -128,16 +133,7 @@ impl SqliteStore {
         slot: &ConnectionSlot,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.with(slot, |file_connection| {
-            // An immediate transaction waits for other writers at its beginning and nowhere else.
-            let transaction = Transaction::new_unchecked(
-                &file_connection.connection,
-                TransactionBehavior::Immediate,
-            )?;
-            let done = work(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        })
+        self.with(slot, |file_connection| in_transaction(&file_connection.connection, work))
     }
 
     fn with<T>(
@@ -228,6 +224,18 @@ impl SqliteStore {
             Err(source) => self.disable(StoreError::unusable(&self.path, source).to_string()),
         }
     }
+}
+
+/// Executes `work` in a transaction.
+fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    // An immediate transaction waits for other writers at its beginning and nowhere else.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
 }
 
 /// A count as SQLite stores it.

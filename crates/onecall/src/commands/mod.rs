@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and the dispatch to them.
 
 mod approvals;
+mod audit;
 mod cache;
 mod call;
 mod calls;
@@ -43,6 +44,7 @@ use anyhow::Context;
 use onecall_clients::Switch;
 
 pub(crate) use approvals::{ApprovalsCommand, answered};
+pub(crate) use audit::AuditArguments;
 pub(crate) use cache::CacheCommand;
 pub(crate) use config::ConfigCommand;
 pub(crate) use logs::LogsArguments;
@@ -129,6 +131,7 @@ fn names_its_configuration(command: &Command) -> bool {
             | Command::Login { .. }
             | Command::Logout { .. }
             | Command::Runs(_)
+            | Command::Audit(_)
             | Command::Approvals { .. }
             | Command::Resume { .. }
             | Command::Cancel { .. }
@@ -163,6 +166,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Exec(arguments) => exec::exec(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Runs(arguments) => runs::runs(arguments, global),
+        Command::Audit(arguments) => audit::audit(arguments, global),
         Command::Approvals { command } => approvals::approvals(command, global),
         Command::Resume { run, json } => resume::resume(&run, json, global),
         Command::Cancel { run, json } => cancel::cancel(&run, json, global),

@@ -56,6 +56,7 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
 fn gateway(loaded: LoadedConfig, watcher: ConfigWatcher) -> anyhow::Result<Arc<Gateway>> {
     let gateway =
         setup::gateway_with(loaded, ServerStart::AtOnce, setup::downloads().in_background())?;
+    gateway.note_serving();
     let warming = Arc::clone(&gateway);
     tokio::spawn(async move { warming.warm_up().await });
     tokio::spawn(watcher.reload_on_change(Arc::clone(&gateway)));

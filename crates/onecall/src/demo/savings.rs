@@ -57,7 +57,7 @@ impl Observer for CallCollector {
                 self.note(answer.value.encode().1.into_owned());
             }
             CallEvent::End { result: Some(Err(error)), .. } => self.note(error.to_string()),
-            CallEvent::Decision(..)
+            CallEvent::Decision { .. }
             | CallEvent::Verdict { .. }
             | CallEvent::End { result: None, .. } => {}
         }

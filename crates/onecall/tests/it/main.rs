@@ -8,6 +8,7 @@ mod approvals_command;
 mod argument_check;
 mod argument_forms;
 mod attacks;
+mod audit;
 mod cache;
 mod calls;
 mod changes;

@@ -149,7 +149,7 @@ impl Journalist {
         program: &Program,
         journal: Option<Journalled<'_>>,
     ) -> Run {
-        let control = RunControl { held: Some(&host.held), journal };
+        let control = RunControl { held: Some(&host.held), journal, ..RunControl::default() };
         let limits = RunLimits { timeout: Duration::from_secs(60), ..RunLimits::default() };
         let mut output = Output(Arc::clone(&host.state));
         let result =

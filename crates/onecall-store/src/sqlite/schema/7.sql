@@ -49,6 +49,13 @@ CREATE INDEX audit_by_time ON audit (at_ms);
 CREATE INDEX audit_by_user ON audit (user, number);
 CREATE INDEX audit_by_run ON audit (run_id);
 
+-- The newest row of the audit trail, so that rows that are missing at the end are noticed.
+CREATE TABLE audit_head (
+  id INTEGER PRIMARY KEY NOT NULL CHECK (id = 1),
+  number INTEGER NOT NULL,
+  digest BLOB NOT NULL
+) STRICT;
+
 -- What is left of rows that were removed because of their age: the digest of the last of them, and how
 -- many rows there were.
 CREATE TABLE audit_checkpoints (

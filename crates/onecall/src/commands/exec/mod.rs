@@ -21,7 +21,7 @@ use onecall_core::{
     ToolError, ToolResolver, Workspace, WorkspaceAccess,
 };
 use onecall_engine::Engines;
-use onecall_gateway::record_settings;
+use onecall_gateway::{audit_writer, record_settings};
 use onecall_runtime::{Recorder, Runtime, Transcript};
 use rmcp::transport::io::stdio_pipes;
 use tokio::io::AsyncRead;
@@ -68,13 +68,15 @@ pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result
 async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-    let store = setup::store(config);
+    let setup::Stores { store, audit, .. } = setup::stores(config);
     let recorder = Recorder::start(record_settings(config), store.clone());
+    let audit = audit_writer(config, audit);
     let engines = Arc::new(setup::engines(config, source, None)?);
     let warming = tokio::spawn(warm_up(Arc::clone(&engines)));
     let runtime = Runtime::new(engines, Arc::new(NoTools), config.execution.clone())
         .with_session_limits(config.sessions)
-        .with_recorder(recorder.clone());
+        .with_recorder(recorder.clone())
+        .with_audit(audit.clone());
     let (outbox, waiting) = Outbox::new();
     let version = env!("CARGO_PKG_VERSION");
     outbox.send_now(&MessageToHost::Ready { version, protocol: PROTOCOL });
@@ -98,6 +100,7 @@ async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
     // When the last program has ended, no sender is left and the writer ends.
     drop(connection);
     _ = tokio::time::timeout(FLUSH_TIMEOUT, writing).await;
+    audit.inspect(|audit| _ = audit.close(FLUSH_TIMEOUT));
     recorder.inspect(|recorder| recorder.close(FLUSH_TIMEOUT));
     store.inspect(|store| _ = store.close(FLUSH_TIMEOUT));
     Ok(())
