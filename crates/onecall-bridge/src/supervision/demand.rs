@@ -89,7 +89,7 @@ impl Bridge {
     /// Starts all servers except lazy ones, and waits for them if one of them was idle. Suggestions
     /// for unknown names come from these servers.
     pub async fn eager_catalog(&self) -> Arc<Catalog> {
-        let is_eager = |server: &Server| !server.config().lazy;
+        let is_eager = |server: &Server| !server.is_lazy();
         let is_idle = self.fleet().servers().any(|it| is_eager(it) && !it.is_needed());
         self.start_where(is_eager);
         self.wait_until_settled(|_| !is_idle).await.catalog

@@ -1,0 +1,205 @@
+//! When the servers of users run: started by a call, stopped when they are not used, and never more of them
+//! than there are places.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_bridge::{Bridge, NextStart, ServerState, UserProcesses};
+use onecall_config::ServerConfig;
+
+use crate::fake::{
+    TEST_TIMEOUT, call, command, eventually, is_alive, script, server, start, user_bridge,
+};
+
+const LONG: Duration = Duration::from_secs(3600);
+const SHORT: Duration = Duration::from_millis(50);
+
+fn state(bridge: &Bridge) -> ServerState {
+    bridge.status().pop().unwrap().state
+}
+
+async fn is_idle(bridge: &Bridge) {
+    eventually("the server is idle", || state(bridge) == ServerState::Idle).await;
+}
+
+/// A server whose calls say that they have begun, and wait until they may end.
+fn slow(folder: &Path) -> ServerConfig {
+    let (begun, end) = (folder.join("begun"), folder.join("end"));
+    let wait = format!("until [ -e '{}' ]; do sleep 0.01; done", end.display());
+    server("own", &format!("touch '{}'; {wait}; text \"$$\"", begun.display()))
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_used_is_stopped_and_started_again() {
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(1);
+    let alice = user_bridge(&parent, "alice", vec![server("own", "text $$")], &processes, SHORT);
+    assert_eq!(state(&alice), ServerState::Idle);
+    let first = call(&alice, "mcp__own__tool").await;
+    is_idle(&alice).await;
+    eventually("the process ends", || !is_alive(&first)).await;
+    eventually("its place is free", || processes.count() == 0).await;
+    // Its tools stay known, and looking at them does not start it.
+    assert!(alice.catalog().await.get("mcp__own__tool").is_some());
+    assert!(alice.watch().current().unsettled.is_empty());
+    assert_eq!(processes.count(), 0);
+    let second = call(&alice, "mcp__own__tool").await;
+    assert!(second != first && second.parse::<u32>().is_ok(), "{second} after {first}");
+    parent.shutdown().await;
+    assert!(!is_alive(&second));
+}
+
+#[tokio::test]
+async fn a_server_with_a_call_is_in_use_however_long_it_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(1);
+    let alice = user_bridge(&parent, "alice", vec![slow(folder.path())], &processes, SHORT);
+    let ends = async {
+        eventually("the call has begun", || folder.path().join("begun").exists()).await;
+        tokio::time::sleep(SHORT * 4).await;
+        assert!(matches!(state(&alice), ServerState::Ready { .. }));
+        std::fs::write(folder.path().join("end"), "").unwrap();
+    };
+    let (said, ()) = tokio::join!(call(&alice, "mcp__own__tool"), ends);
+    assert!(said.parse::<u32>().is_ok(), "{said}");
+    is_idle(&alice).await;
+    parent.shutdown().await;
+}
+
+#[tokio::test]
+async fn if_all_places_are_in_use_a_call_fails_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(1);
+    let alice = user_bridge(&parent, "alice", vec![slow(folder.path())], &processes, LONG);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes, LONG);
+    let refused = async {
+        eventually("the call has begun", || folder.path().join("begun").exists()).await;
+        for _ in 0..3 {
+            assert_eq!(
+                call(&bob, "mcp__own__tool").await,
+                "'mcp__own__tool' failed: server 'own' is not running: all 1 processes and \
+                 connections with credentials of users are in use; try again later, or raise \
+                 'users.max_user_processes', which is 1"
+            );
+        }
+        std::fs::write(folder.path().join("end"), "").unwrap();
+    };
+    let (pid, ()) = tokio::join!(call(&alice, "mcp__own__tool"), refused);
+    // Now the server of alice is not in use and makes room.
+    let other = call(&bob, "mcp__own__tool").await;
+    assert!(other.parse::<u32>().is_ok(), "{other}");
+    assert!(!is_alive(&pid));
+    assert_eq!(state(&alice), ServerState::Idle);
+    assert_eq!(processes.count(), 1);
+    parent.shutdown().await;
+    assert_eq!(processes.count(), 0);
+}
+
+#[tokio::test]
+async fn the_least_recently_used_server_makes_room() {
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(2);
+    let user = |name| user_bridge(&parent, name, vec![server("own", "text $$")], &processes, LONG);
+    let (alice, bob, carol) = (user("alice"), user("bob"), user("carol"));
+    let first = call(&alice, "mcp__own__tool").await;
+    let second = call(&bob, "mcp__own__tool").await;
+    assert_eq!(call(&alice, "mcp__own__tool").await, first);
+    let third = call(&carol, "mcp__own__tool").await;
+    assert!(!is_alive(&second) && is_alive(&first) && is_alive(&third));
+    assert_eq!(processes.count(), 2);
+    // The tools of a server that made room are still known, and it comes back.
+    assert!(bob.known_catalog().get("mcp__own__tool").is_some());
+    assert!(call(&bob, "mcp__own__tool").await.parse::<u32>().is_ok());
+    assert!(!is_alive(&first));
+    parent.shutdown().await;
+}
+
+#[tokio::test]
+async fn many_users_take_turns_with_few_places() {
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(3);
+    let user = |number: usize| {
+        let own = server("own", &format!("text {number}"));
+        user_bridge(&parent, &format!("user-{number}"), vec![own], &processes, LONG)
+    };
+    let bridges: Vec<Arc<Bridge>> = (0..8).map(user).collect();
+    for round in 0..3 {
+        for (number, bridge) in bridges.iter().enumerate() {
+            let said = call(bridge, "mcp__own__tool").await;
+            assert_eq!(said, number.to_string(), "in round {round}");
+            assert!(processes.count() <= 3);
+        }
+    }
+    parent.shutdown().await;
+    assert_eq!(processes.count(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_has_ended_keeps_no_place_and_starts_when_it_is_needed() {
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(1);
+    let mortal = server("own", r#"case $line in *'"die"'*) exit 7;; *) text $$;; esac"#);
+    let alice = user_bridge(&parent, "alice", vec![mortal], &processes, LONG);
+    let first = call(&alice, "mcp__own__tool").await;
+    let died = crate::fake::call_with(&alice, "mcp__own__tool", r#"{"how":"die"}"#).await;
+    assert_eq!(died, "'mcp__own__tool' failed: server 'own' has exited (exit status: 7)");
+    eventually("its place is free", || processes.count() == 0).await;
+    // It is not started before it is needed.
+    eventually("it could be started", || {
+        let state = state(&alice);
+        matches!(state, ServerState::Failed { next_start: NextStart::WhenNeeded, .. })
+    })
+    .await;
+    assert_eq!(processes.count(), 0);
+    let second = call(&alice, "mcp__own__tool").await;
+    assert!(second != first && second.parse::<u32>().is_ok(), "{second}");
+    assert_eq!(processes.count(), 1);
+    parent.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_start_keeps_no_place() {
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(1);
+    let alice = user_bridge(
+        &parent,
+        "alice",
+        vec![command("missing", "no-such-command", &[]), script("broken", "exit 3")],
+        &processes,
+        LONG,
+    );
+    let missing = call(&alice, "mcp__missing__tool").await;
+    assert!(missing.contains("command 'no-such-command' was not found"), "{missing}");
+    let broken = call(&alice, "mcp__broken__tool").await;
+    assert!(broken.contains("has exited (exit status: 3) during the handshake"), "{broken}");
+    eventually("no place is taken", || processes.count() == 0).await;
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text hi")], &processes, LONG);
+    assert_eq!(call(&bob, "mcp__own__tool").await, "hi");
+    parent.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_bridge_that_is_dropped_during_a_start_keeps_no_place() {
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(1);
+    let silent = script("own", "exec sleep 1000");
+    let alice = user_bridge(&parent, "alice", vec![silent], &processes, LONG);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text hi")], &processes, LONG);
+    let waiting = tokio::spawn({
+        let alice = Arc::clone(&alice);
+        async move { call(&alice, "mcp__own__tool").await }
+    });
+    eventually("the server starts", || processes.count() == 1).await;
+    let refused = call(&bob, "mcp__own__tool").await;
+    assert!(refused.contains("'users.max_user_processes', which is 1"), "{refused}");
+    alice.shutdown().await;
+    let said = tokio::time::timeout(TEST_TIMEOUT, waiting).await.unwrap().unwrap();
+    assert_eq!(said, "'mcp__own__tool' failed: server 'own' was stopped");
+    drop(alice);
+    assert_eq!(processes.count(), 0);
+    assert_eq!(call(&bob, "mcp__own__tool").await, "hi");
+    parent.shutdown().await;
+}
