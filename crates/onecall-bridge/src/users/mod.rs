@@ -9,7 +9,6 @@ pub use processes::UserProcesses;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use onecall_config::ServerConfig;
 use onecall_core::UserName;
@@ -22,8 +21,6 @@ pub struct UserServers {
     pub user: UserName,
     /// The places for such servers, which all users of the gateway share.
     pub processes: UserProcesses,
-    /// A server is stopped if it was not used for this long.
-    pub idle: Duration,
 }
 
 /// A server that runs with the credentials of one user.

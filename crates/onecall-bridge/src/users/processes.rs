@@ -25,7 +25,8 @@ pub(crate) struct ProcessLimitReached {
     limit: usize,
 }
 
-/// The places for servers that run with credentials of users. Clones share the same places.
+/// The places for servers that run with credentials of users, and how long an unused server keeps its
+/// place. Clones share the same places.
 #[derive(Clone)]
 pub struct UserProcesses(Arc<Mutex<Places>>);
 
@@ -40,6 +41,7 @@ pub(crate) trait PlaceHolder: Send + Sync {
 
 struct Places {
     limit: usize,
+    idle: Duration,
     /// The servers that have a place.
     holders: HashMap<PlaceId, Weak<dyn PlaceHolder>>,
     /// The places whose servers are being stopped or have ended.
@@ -63,11 +65,12 @@ pub(crate) struct Place {
 }
 
 impl UserProcesses {
-    /// Creates `limit` places.
+    /// Creates `limit` places. A server that was not used for `idle` is stopped.
     #[must_use]
-    pub fn new(limit: usize) -> Self {
+    pub fn new(limit: usize, idle: Duration) -> Self {
         Self(Arc::new(Mutex::new(Places {
             limit,
+            idle,
             holders: HashMap::new(),
             ending: HashSet::new(),
             waiting: VecDeque::new(),
@@ -75,11 +78,16 @@ impl UserProcesses {
         })))
     }
 
-    /// Changes the number of places. Servers that have a place keep it, also beyond a lower limit.
-    pub fn set_limit(&self, limit: usize) {
+    /// Applies a new configuration. Servers that have a place keep it, also beyond a lower limit.
+    pub fn reconfigure(&self, limit: usize, idle: Duration) {
         let mut places = lock(&self.0);
-        places.limit = limit;
+        (places.limit, places.idle) = (limit, idle);
         places.serve_waiting(&self.0);
+    }
+
+    /// How long an unused server keeps its place.
+    pub(crate) fn idle(&self) -> Duration {
+        lock(&self.0).idle
     }
 
     /// The number of processes and connections that run, start or stop at present.
@@ -222,6 +230,10 @@ mod tests {
         }
     }
 
+    fn processes(limit: usize) -> UserProcesses {
+        UserProcesses::new(limit, Duration::from_secs(1))
+    }
+
     async fn acquire(
         places: &UserProcesses,
         holder: &Arc<Holder>,
@@ -232,7 +244,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_least_recently_used_one_is_stopped_first() {
-        let (places, now) = (UserProcesses::new(3), Instant::now());
+        let (places, now) = (processes(3), Instant::now());
         let busy = Holder::new(None);
         let older = Holder::new(Some(now));
         let newer = Holder::new(Some(now + Duration::from_secs(1)));
@@ -254,7 +266,7 @@ mod tests {
 
     #[tokio::test]
     async fn if_all_are_in_use_it_fails_at_once() {
-        let places = UserProcesses::new(1);
+        let places = processes(1);
         let busy = Holder::new(None);
         let held = acquire(&places, &busy).await.ok();
         let error = acquire(&places, &busy).await.err().unwrap();
@@ -270,7 +282,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_stop_serves_one_start() {
-        let places = UserProcesses::new(1);
+        let places = processes(1);
         let busy = Holder::new(None);
         let held = acquire(&places, &busy).await.ok();
         held.as_ref().unwrap().is_ending();
@@ -284,7 +296,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_start_that_is_given_up_loses_no_place() {
-        let places = UserProcesses::new(1);
+        let places = processes(1);
         let busy = Holder::new(None);
         for is_granted_before in [false, true] {
             let held = acquire(&places, &busy).await.ok();
@@ -306,16 +318,16 @@ mod tests {
 
     #[tokio::test]
     async fn another_limit_holds_from_then_on() {
-        let places = UserProcesses::new(1);
+        let places = processes(1);
         let busy = Holder::new(None);
         let first = acquire(&places, &busy).await.ok();
         first.as_ref().unwrap().is_ending();
         let mut waits = Box::pin(acquire(&places, &busy));
         assert!(timeout(Duration::ZERO, &mut waits).await.is_err());
-        places.set_limit(2);
+        places.reconfigure(2, Duration::ZERO);
         let second = waits.await.ok();
         assert_eq!(places.count(), 2);
-        places.set_limit(1);
+        places.reconfigure(1, Duration::ZERO);
         drop(first);
         assert!(acquire(&places, &busy).await.is_err());
         drop(second);

@@ -143,16 +143,23 @@ pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The bridge of a user with these own servers, which are stopped after `idle`.
+/// How long a server is kept in tests that do not wait for its stop.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Places for servers of users that stay until another one needs them.
+pub fn places(limit: usize) -> UserProcesses {
+    UserProcesses::new(limit, LONG)
+}
+
+/// The bridge of a user with these own servers.
 pub fn user_bridge(
     parent: &Bridge,
     user: &str,
     servers: Vec<ServerConfig>,
     processes: &UserProcesses,
-    idle: Duration,
 ) -> Arc<Bridge> {
     let user = UserName::parse(user).unwrap();
-    let own = UserServers { user, processes: processes.clone(), idle };
+    let own = UserServers { user, processes: processes.clone() };
     Bridge::for_user(parent, servers.into_iter().map(own_server).collect(), own)
 }
 

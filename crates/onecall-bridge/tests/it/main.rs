@@ -11,5 +11,6 @@ mod start;
 mod stop;
 mod user_access;
 mod user_bridges;
+mod user_logs;
 mod user_processes;
 mod user_reload;

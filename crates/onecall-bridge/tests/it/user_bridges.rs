@@ -3,18 +3,15 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::Duration;
 
-use onecall_bridge::{Bridge, ServerState, UserProcesses};
+use onecall_bridge::{Bridge, ServerState};
 use onecall_core::{CallableName, Resolution, ToolResolver, ToolSpec};
 use tokio::task::JoinSet;
 
 use crate::fake::{
-    call, call_with, eventually, is_alive, script, server, server_of, start, user_bridge,
+    call, call_with, eventually, is_alive, places, script, server, server_of, start, user_bridge,
     with_token,
 };
-
-const LONG: Duration = Duration::from_secs(3600);
 
 /// A server that answers with its token, its process and what it was sent.
 fn teller(name: &str, token: &str) -> onecall_config::ServerConfig {
@@ -25,9 +22,9 @@ fn teller(name: &str, token: &str) -> onecall_config::ServerConfig {
 #[tokio::test]
 async fn a_shared_server_is_one_process_for_all() {
     let parent = start(vec![server("shared", "text $$")]).await;
-    let processes = UserProcesses::new(4);
-    let alice = user_bridge(&parent, "alice", vec![], &processes, LONG);
-    let bob = user_bridge(&parent, "bob", vec![teller("own", "bob")], &processes, LONG);
+    let processes = places(4);
+    let alice = user_bridge(&parent, "alice", vec![], &processes);
+    let bob = user_bridge(&parent, "bob", vec![teller("own", "bob")], &processes);
     let pid = call(&parent, "mcp__shared__tool").await;
     assert_eq!(call(&alice, "mcp__shared__tool").await, pid);
     assert_eq!(call(&bob, "mcp__shared__tool").await, pid);
@@ -45,11 +42,11 @@ async fn a_shared_server_is_one_process_for_all() {
 async fn each_user_is_answered_with_their_own_credentials() {
     const USERS: usize = 16;
     let parent = start(vec![server("shared", "text $$")]).await;
-    let processes = UserProcesses::new(USERS);
+    let processes = places(USERS);
     let bridges: Vec<Arc<Bridge>> = (0..USERS)
         .map(|user| {
             let own = vec![teller("own", &format!("token-{user}"))];
-            user_bridge(&parent, &format!("user-{user}"), own, &processes, LONG)
+            user_bridge(&parent, &format!("user-{user}"), own, &processes)
         })
         .collect();
     let mut calls = JoinSet::new();
@@ -84,10 +81,10 @@ async fn a_changed_list_reaches_those_who_have_the_server() {
         tools='{"name":"new","inputSchema":{}},{"name":"tool","inputSchema":{}}'
         echo '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'; text ok"#;
     let parent = start(vec![server("shared", changes)]).await;
-    let processes = UserProcesses::new(4);
+    let processes = places(4);
     let own = || vec![server("own", changes)];
-    let alice = user_bridge(&parent, "alice", own(), &processes, LONG);
-    let bob = user_bridge(&parent, "bob", own(), &processes, LONG);
+    let alice = user_bridge(&parent, "alice", own(), &processes);
+    let bob = user_bridge(&parent, "bob", own(), &processes);
     for bridge in [&alice, &bob] {
         assert_eq!(bridge.catalog().await.names().count(), 2);
     }
@@ -107,9 +104,9 @@ async fn a_changed_list_reaches_those_who_have_the_server() {
 #[tokio::test]
 async fn names_of_shared_and_own_tools_never_mean_two_tools() {
     let parent = start(vec![server("a.b", "text shared")]).await;
-    let processes = UserProcesses::new(4);
-    let alice = user_bridge(&parent, "alice", vec![server("a-b", "text own")], &processes, LONG);
-    let bob = user_bridge(&parent, "bob", vec![server("c", "text own")], &processes, LONG);
+    let processes = places(4);
+    let alice = user_bridge(&parent, "alice", vec![server("a-b", "text own")], &processes);
+    let bob = user_bridge(&parent, "bob", vec![server("c", "text own")], &processes);
     let names = |bridge: Arc<Bridge>| async move {
         let catalog = bridge.catalog().await;
         catalog.tools().cloned().collect::<Vec<Arc<ToolSpec>>>()
@@ -137,8 +134,8 @@ async fn names_of_shared_and_own_tools_never_mean_two_tools() {
 #[tokio::test]
 async fn an_own_server_hides_a_shared_one_of_its_name() {
     let parent = start(vec![server_of("x", r#"{"name":"old","inputSchema":{}}"#, "text shared")]);
-    let (parent, processes) = (parent.await, UserProcesses::new(4));
-    let alice = user_bridge(&parent, "alice", vec![server("x", "text own")], &processes, LONG);
+    let (parent, processes) = (parent.await, places(4));
+    let alice = user_bridge(&parent, "alice", vec![server("x", "text own")], &processes);
     let catalog = alice.catalog().await;
     let names: Vec<&str> = catalog.names().map(CallableName::as_str).collect();
     assert_eq!(names, ["mcp__x__tool"]);
@@ -166,11 +163,11 @@ async fn ten_thousand_shared_tools_are_not_copied_for_a_user() {
     transport.args[1] =
         transport.args[1].replace(&format!("'{one}'"), &format!("$(cat '{}')", tools.display()));
     let parent = start(vec![many]).await;
-    let processes = UserProcesses::new(4);
+    let processes = places(4);
     let shared = parent.known_catalog();
     assert_eq!(shared.len(), 10_000);
 
-    let alice = user_bridge(&parent, "alice", vec![server("own", "text hi")], &processes, LONG);
+    let alice = user_bridge(&parent, "alice", vec![server("own", "text hi")], &processes);
     assert!(Arc::ptr_eq(&alice.known_catalog(), &shared), "before her server has listed its tools");
     let catalog = alice.catalog().await;
     assert_eq!(catalog.len(), 10_001);
@@ -197,11 +194,11 @@ async fn ten_thousand_shared_tools_are_not_copied_for_a_user() {
 #[tokio::test]
 async fn a_dropped_bridge_leaves_no_process_and_no_task() {
     let parent = start(vec![server("shared", "text $$")]).await;
-    let processes = UserProcesses::new(4);
+    let processes = places(4);
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = tasks();
-    let alice = user_bridge(&parent, "alice", vec![server("own", "text $$")], &processes, LONG);
-    let bob = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes, LONG);
+    let alice = user_bridge(&parent, "alice", vec![server("own", "text $$")], &processes);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes);
     let pid = call(&alice, "mcp__own__tool").await;
     let other = call(&bob, "mcp__own__tool").await;
     let shared = call(&parent, "mcp__shared__tool").await;

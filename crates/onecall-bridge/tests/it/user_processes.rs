@@ -1,19 +1,25 @@
 //! When the servers of users run: started by a call, stopped when they are not used, and never more of them
 //! than there are places.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_bridge::{Bridge, NextStart, ServerState, UserProcesses};
-use onecall_config::ServerConfig;
+use onecall_config::{RemoteTransport, ServerConfig, Transport};
+use onecall_core::{Caller, CallerCapabilities, ClientId, ServerQuestionError};
+use testkit::remote::HttpFixture;
 
 use crate::fake::{
-    TEST_TIMEOUT, call, command, eventually, is_alive, script, server, start, user_bridge,
+    TEST_TIMEOUT, call, call_with, command, eventually, is_alive, places, script, server,
+    server_with, start, user_bridge,
 };
 
-const LONG: Duration = Duration::from_secs(3600);
-const SHORT: Duration = Duration::from_millis(50);
+/// Places that unused servers lose soon.
+fn brief_places(limit: usize) -> UserProcesses {
+    UserProcesses::new(limit, Duration::from_millis(50))
+}
 
 fn state(bridge: &Bridge) -> ServerState {
     bridge.status().pop().unwrap().state
@@ -33,8 +39,8 @@ fn slow(folder: &Path) -> ServerConfig {
 #[tokio::test]
 async fn a_server_that_is_not_used_is_stopped_and_started_again() {
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(1);
-    let alice = user_bridge(&parent, "alice", vec![server("own", "text $$")], &processes, SHORT);
+    let processes = brief_places(1);
+    let alice = user_bridge(&parent, "alice", vec![server("own", "text $$")], &processes);
     assert_eq!(state(&alice), ServerState::Idle);
     let first = call(&alice, "mcp__own__tool").await;
     is_idle(&alice).await;
@@ -54,11 +60,14 @@ async fn a_server_that_is_not_used_is_stopped_and_started_again() {
 async fn a_server_with_a_call_is_in_use_however_long_it_takes() {
     let folder = tempfile::tempdir().unwrap();
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(1);
-    let alice = user_bridge(&parent, "alice", vec![slow(folder.path())], &processes, SHORT);
+    let processes = brief_places(2);
+    let alice = user_bridge(&parent, "alice", vec![slow(folder.path())], &processes);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes);
     let ends = async {
         eventually("the call has begun", || folder.path().join("begun").exists()).await;
-        tokio::time::sleep(SHORT * 4).await;
+        // A server that is used later is stopped earlier, because its call has ended.
+        call(&bob, "mcp__own__tool").await;
+        is_idle(&bob).await;
         assert!(matches!(state(&alice), ServerState::Ready { .. }));
         std::fs::write(folder.path().join("end"), "").unwrap();
     };
@@ -69,12 +78,62 @@ async fn a_server_with_a_call_is_in_use_however_long_it_takes() {
 }
 
 #[tokio::test]
+async fn a_server_with_an_open_question_is_in_use() {
+    let asks = r#"case $line in *initialized*)
+        echo '{"jsonrpc":"2.0","id":5,"method":"roots/list"}';; esac"#;
+    let parent = start(vec![]).await;
+    let processes = brief_places(2);
+    let own = vec![server_with("own", "text $$", asks)];
+    let alice = user_bridge(&parent, "alice", own, &processes);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes);
+    let (end, ended) = tokio::sync::watch::channel(false);
+    let _client = alice.clients().register(Arc::new(Caller {
+        capabilities: CallerCapabilities::all(),
+        questions: Arc::new(move |_| {
+            let mut ended = ended.clone();
+            Box::pin(async move {
+                let _ = ended.wait_for(|is_ended| *is_ended).await;
+                Err(ServerQuestionError::TimedOut)
+            })
+        }),
+        ..Caller::silent(ClientId(1))
+    }));
+    call(&alice, "mcp__own__tool").await;
+    call(&bob, "mcp__own__tool").await;
+    is_idle(&bob).await;
+    assert!(matches!(state(&alice), ServerState::Ready { .. }));
+    // It does not make room for others either.
+    processes.reconfigure(1, Duration::from_millis(50));
+    assert!(call(&bob, "mcp__own__tool").await.contains("are in use"));
+    end.send_replace(true);
+    is_idle(&alice).await;
+    parent.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_connection_takes_a_place_like_a_process() {
+    let fixture = HttpFixture::start(&["--face", "json", "--sessions"]);
+    let parent = start(vec![]).await;
+    let processes = brief_places(1);
+    let (url, headers) = (fixture.url("/mcp"), BTreeMap::new());
+    let transport = Transport::Http(RemoteTransport { url, headers, oauth: None });
+    let own = vec![ServerConfig { transport, ..server("own", ":") }];
+    let alice = user_bridge(&parent, "alice", own, &processes);
+    for _ in 0..2 {
+        assert_eq!(call_with(&alice, "mcp__own__add", r#"{"a":1,"b":2}"#).await, "3");
+        is_idle(&alice).await;
+        eventually("its place is free", || processes.count() == 0).await;
+    }
+    parent.shutdown().await;
+}
+
+#[tokio::test]
 async fn if_all_places_are_in_use_a_call_fails_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(1);
-    let alice = user_bridge(&parent, "alice", vec![slow(folder.path())], &processes, LONG);
-    let bob = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes, LONG);
+    let processes = places(1);
+    let alice = user_bridge(&parent, "alice", vec![slow(folder.path())], &processes);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes);
     let refused = async {
         eventually("the call has begun", || folder.path().join("begun").exists()).await;
         for _ in 0..3 {
@@ -101,8 +160,8 @@ async fn if_all_places_are_in_use_a_call_fails_and_says_why() {
 #[tokio::test]
 async fn the_least_recently_used_server_makes_room() {
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(2);
-    let user = |name| user_bridge(&parent, name, vec![server("own", "text $$")], &processes, LONG);
+    let processes = places(2);
+    let user = |name| user_bridge(&parent, name, vec![server("own", "text $$")], &processes);
     let (alice, bob, carol) = (user("alice"), user("bob"), user("carol"));
     let first = call(&alice, "mcp__own__tool").await;
     let second = call(&bob, "mcp__own__tool").await;
@@ -120,10 +179,10 @@ async fn the_least_recently_used_server_makes_room() {
 #[tokio::test]
 async fn many_users_take_turns_with_few_places() {
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(3);
+    let processes = places(3);
     let user = |number: usize| {
         let own = server("own", &format!("text {number}"));
-        user_bridge(&parent, &format!("user-{number}"), vec![own], &processes, LONG)
+        user_bridge(&parent, &format!("user-{number}"), vec![own], &processes)
     };
     let bridges: Vec<Arc<Bridge>> = (0..8).map(user).collect();
     for round in 0..3 {
@@ -140,11 +199,11 @@ async fn many_users_take_turns_with_few_places() {
 #[tokio::test]
 async fn a_server_that_has_ended_keeps_no_place_and_starts_when_it_is_needed() {
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(1);
+    let processes = places(1);
     let mortal = server("own", r#"case $line in *'"die"'*) exit 7;; *) text $$;; esac"#);
-    let alice = user_bridge(&parent, "alice", vec![mortal], &processes, LONG);
+    let alice = user_bridge(&parent, "alice", vec![mortal], &processes);
     let first = call(&alice, "mcp__own__tool").await;
-    let died = crate::fake::call_with(&alice, "mcp__own__tool", r#"{"how":"die"}"#).await;
+    let died = call_with(&alice, "mcp__own__tool", r#"{"how":"die"}"#).await;
     assert_eq!(died, "'mcp__own__tool' failed: server 'own' has exited (exit status: 7)");
     eventually("its place is free", || processes.count() == 0).await;
     // It is not started before it is needed.
@@ -163,20 +222,19 @@ async fn a_server_that_has_ended_keeps_no_place_and_starts_when_it_is_needed() {
 #[tokio::test]
 async fn a_server_that_does_not_start_keeps_no_place() {
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(1);
+    let processes = places(1);
     let alice = user_bridge(
         &parent,
         "alice",
         vec![command("missing", "no-such-command", &[]), script("broken", "exit 3")],
         &processes,
-        LONG,
     );
     let missing = call(&alice, "mcp__missing__tool").await;
     assert!(missing.contains("command 'no-such-command' was not found"), "{missing}");
     let broken = call(&alice, "mcp__broken__tool").await;
     assert!(broken.contains("has exited (exit status: 3) during the handshake"), "{broken}");
     eventually("no place is taken", || processes.count() == 0).await;
-    let bob = user_bridge(&parent, "bob", vec![server("own", "text hi")], &processes, LONG);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text hi")], &processes);
     assert_eq!(call(&bob, "mcp__own__tool").await, "hi");
     parent.shutdown().await;
 }
@@ -184,10 +242,10 @@ async fn a_server_that_does_not_start_keeps_no_place() {
 #[tokio::test]
 async fn a_bridge_that_is_dropped_during_a_start_keeps_no_place() {
     let parent = start(vec![]).await;
-    let processes = UserProcesses::new(1);
+    let processes = places(1);
     let silent = script("own", "exec sleep 1000");
-    let alice = user_bridge(&parent, "alice", vec![silent], &processes, LONG);
-    let bob = user_bridge(&parent, "bob", vec![server("own", "text hi")], &processes, LONG);
+    let alice = user_bridge(&parent, "alice", vec![silent], &processes);
+    let bob = user_bridge(&parent, "bob", vec![server("own", "text hi")], &processes);
     let waiting = tokio::spawn({
         let alice = Arc::clone(&alice);
         async move { call(&alice, "mcp__own__tool").await }

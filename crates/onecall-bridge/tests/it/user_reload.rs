@@ -1,16 +1,13 @@
 //! New configurations while users call: of the servers that all share, and of a user's own ones.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use onecall_bridge::{Bridge, FleetChange, UserProcesses};
+use onecall_bridge::{Bridge, FleetChange};
 use onecall_core::ServerName;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::fake::{call, is_alive, own_server, server, start, user_bridge, with_token};
-
-const LONG: Duration = Duration::from_secs(3600);
+use crate::fake::{call, is_alive, own_server, places, server, start, user_bridge, with_token};
 
 /// Calls a tool again and again until `stop` is set; returns the different answers.
 async fn call_until(bridge: Arc<Bridge>, name: &str, stop: watch::Receiver<bool>) -> Vec<String> {
@@ -28,9 +25,9 @@ async fn call_until(bridge: Arc<Bridge>, name: &str, stop: watch::Receiver<bool>
 async fn shared_servers_are_replaced_under_load() {
     let kept = || server("kept", "text $$");
     let parent = start(vec![kept(), server("changed", "text one")]).await;
-    let processes = UserProcesses::new(8);
+    let processes = places(8);
     let own = || vec![server("own", "text $$")];
-    let user = |number| user_bridge(&parent, &format!("user-{number}"), own(), &processes, LONG);
+    let user = |number| user_bridge(&parent, &format!("user-{number}"), own(), &processes);
     let bridges: Vec<Arc<Bridge>> = (0..4).map(user).collect();
     let (stop, stopping) = watch::channel(false);
     let mut load = JoinSet::new();
@@ -66,11 +63,11 @@ async fn shared_servers_are_replaced_under_load() {
 #[tokio::test]
 async fn own_servers_are_replaced_and_others_keep_running() {
     let parent = start(vec![server("shared", "text $$")]).await;
-    let processes = UserProcesses::new(8);
+    let processes = places(8);
     let kept = || server("kept", "text $$");
     let own = |token| with_token(server("own", r#"text "$TOKEN $$""#), token);
-    let alice = user_bridge(&parent, "alice", vec![kept(), own("one")], &processes, LONG);
-    let bob = user_bridge(&parent, "bob", vec![kept(), own("bob")], &processes, LONG);
+    let alice = user_bridge(&parent, "alice", vec![kept(), own("one")], &processes);
+    let bob = user_bridge(&parent, "bob", vec![kept(), own("bob")], &processes);
     let kept_pid = call(&alice, "mcp__kept__tool").await;
     let bobs = call(&bob, "mcp__own__tool").await;
     let first = call(&alice, "mcp__own__tool").await;
@@ -106,8 +103,8 @@ async fn own_servers_are_replaced_and_others_keep_running() {
 #[tokio::test]
 async fn a_gateway_that_stops_takes_the_servers_of_its_users_along() {
     let parent = start(vec![server("shared", "text $$")]).await;
-    let processes = UserProcesses::new(8);
-    let alice = user_bridge(&parent, "alice", vec![server("own", "text $$")], &processes, LONG);
+    let processes = places(8);
+    let alice = user_bridge(&parent, "alice", vec![server("own", "text $$")], &processes);
     let pid = call(&alice, "mcp__own__tool").await;
     parent.shutdown().await;
     assert!(!is_alive(&pid));
@@ -116,7 +113,7 @@ async fn a_gateway_that_stops_takes_the_servers_of_its_users_along() {
         let said = call(&alice, &format!("mcp__{name}__tool")).await;
         assert_eq!(said, format!("'mcp__{name}__tool' failed: server '{name}' was stopped"));
     }
-    let late = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes, LONG);
+    let late = user_bridge(&parent, "bob", vec![server("own", "text $$")], &processes);
     let said = call(&late, "mcp__own__tool").await;
     assert!(said.contains("mcp__own__tool"), "{said}");
     assert_eq!(processes.count(), 0);

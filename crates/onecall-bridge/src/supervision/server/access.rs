@@ -2,6 +2,7 @@
 //! may contain a link that is meant for this user and does not work for ever; for the same reason it is
 //! not part of the stored state, which is logged.
 
+use onecall_config::{ServerConfig, Transport};
 use onecall_core::text::one_line;
 use onecall_login::AccessError;
 use reqwest::StatusCode;
@@ -11,18 +12,25 @@ use super::state::MAX_REASON;
 use crate::error::RequestError;
 use crate::supervision::status::{FailureKind, NextStart, ServerState};
 use crate::transport::http::HttpError;
+use crate::users::ServerOwner;
 
 /// The reason in the stored state of a server that needs credentials of its user.
 pub(super) const NEEDS_CREDENTIALS: &str = "needs credentials of its user";
 
-/// The state of a server whose user has not provided credentials.
-pub(super) fn without_credentials() -> ServerState {
-    ServerState::Failed {
-        reason: NEEDS_CREDENTIALS.to_owned(),
-        stderr_tail: String::new(),
-        failure_kind: FailureKind::LoggedOut,
-        next_start: NextStart::AfterLogin,
-    }
+/// The state of a server of a user that cannot start: the user has not provided credentials, or its
+/// entry refers to variables that are not set. `None` if it can start.
+pub(super) fn unusable_state(config: &ServerConfig, owner: &ServerOwner) -> Option<ServerState> {
+    let (reason, failure_kind, next_start) = match &config.transport {
+        _ if owner.lacks_credentials() => {
+            (NEEDS_CREDENTIALS.to_owned(), FailureKind::LoggedOut, NextStart::AfterLogin)
+        }
+        Transport::Unresolved(unresolved) => {
+            (unresolved.to_string(), FailureKind::Unresolved, NextStart::AfterReload)
+        }
+        _ => return None,
+    };
+    let stderr_tail = String::new();
+    Some(ServerState::Failed { reason, stderr_tail, failure_kind, next_start })
 }
 
 impl Server {

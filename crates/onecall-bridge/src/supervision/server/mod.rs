@@ -140,10 +140,10 @@ impl Server {
                 (None, _) => "",
             },
             state: match is_idle {
-                _ if owner.as_ref().is_some_and(ServerOwner::lacks_credentials) => {
-                    access::without_credentials()
+                true => {
+                    let unusable = owner.as_ref().map(|it| access::unusable_state(&config, it));
+                    unusable.flatten().unwrap_or(ServerState::Idle)
                 }
-                true => ServerState::Idle,
                 false => install::initial_state(&config, &options),
             },
             stopped: StopReason::NotStopping,

@@ -9,7 +9,7 @@ use tokio::time::{sleep_until, timeout};
 use tracing::info;
 
 use super::lifecycle::{RunEnd, wait_for_stop};
-use super::{Server, StopReason, install};
+use super::{Server, StopReason, install, routes};
 use crate::supervision::backoff::Backoff;
 use crate::supervision::guard::Guard;
 use crate::supervision::status::{FailureKind, LIFECYCLE_LOG_TARGET, NextStart, ServerState};
@@ -19,6 +19,9 @@ use crate::users::processes::{Place, PlaceHolder, ProcessLimitReached};
 /// How long a request waits for a place and for the end of the process before, in addition to the time
 /// for a start.
 const PLACE_WAIT: Duration = Duration::from_secs(30);
+
+/// The minimum time between two checks whether a server is unused.
+const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A request that needs a server of a user. The server is not stopped while this exists.
 pub(super) struct InUse<'a>(&'a Server);
@@ -46,7 +49,7 @@ impl Server {
         guard: Guard,
         mut stop: watch::Receiver<StopReason>,
     ) {
-        if owner.lacks_credentials() {
+        if !self.can_start() {
             return self.become_stopped(wait_for_stop(&mut stop).await);
         }
         let mut backoff = Backoff::new();
@@ -123,13 +126,15 @@ impl Server {
         Some(in_use)
     }
 
+    /// Whether this is the server of a user with an entry and credentials that it can start with.
+    fn can_start(&self) -> bool {
+        self.owner.as_ref().is_some_and(|owner| !owner.lacks_credentials())
+            && routes(&self.config.transport).is_some()
+    }
+
     /// Marks a server of a user as needed, unless it is up.
     pub(super) fn demand(&self) {
-        if self.owner.as_ref().is_none_or(ServerOwner::lacks_credentials) {
-            return;
-        }
-        let is_up = self.lock().peer.is_some();
-        if is_up {
+        if !self.can_start() || self.lock().peer.is_some() {
             return;
         }
         let starting = install::initial_state(&self.config, &self.options);
@@ -165,12 +170,13 @@ impl Server {
     /// on it is idle. Never returns for a server that all users share.
     pub(super) async fn until_unused(&self) {
         let Some(owner) = &self.owner else { return std::future::pending().await };
-        let mut check_at = Instant::now().checked_add(owner.servers.idle);
+        let processes = &owner.servers.processes;
+        let mut check_at = Instant::now().checked_add(processes.idle());
         loop {
             tokio::select! {
                 () = self.is_unused.notified() => {}
                 () = sleep_until_some(check_at) => {
-                    check_at = self.stop_if_idle_for(owner.servers.idle);
+                    check_at = self.stop_if_idle_for(processes.idle());
                 }
             }
             if self.has_left() {
@@ -189,7 +195,8 @@ impl Server {
         if last_used.elapsed() >= idle && self.stop_unless_used_since(last_used) {
             return None;
         }
-        self.lock().usage.last_used.max(last_used).checked_add(idle)
+        let check_at = self.lock().usage.last_used.max(last_used).checked_add(idle)?;
+        Some(check_at.max(Instant::now() + MIN_CHECK_INTERVAL))
     }
 
     /// Whether a server of a user has begun to stop because it is not used.
