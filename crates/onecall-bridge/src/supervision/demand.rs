@@ -10,7 +10,6 @@ use onecall_core::ServerName;
 
 use crate::Bridge;
 use crate::supervision::server::Server;
-use crate::supervision::status::ServerState;
 
 /// When the servers of a bridge are started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,10 +64,8 @@ impl Bridge {
     /// Whether a server that may have the tool of this callable name has failed.
     #[must_use]
     pub fn has_failed_server_for(&self, name: &str) -> bool {
-        let has_failed = |server: &Server| {
-            may_be_tool_of(name, server.name())
-                && matches!(server.status().state, ServerState::Failed { .. })
-        };
+        let has_failed =
+            |server: &Server| may_be_tool_of(name, server.name()) && server.has_failed();
         self.fleet().servers().any(|server| has_failed(server))
     }
 

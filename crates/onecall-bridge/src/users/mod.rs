@@ -48,8 +48,9 @@ pub enum UserCredentials {
 /// Makes the text that says what a user has to do to get access to a server. It continues a sentence that
 /// begins with the name of the server, such as "needs login; open https://… and try again".
 ///
-/// The text is made anew for each error that shows it and is not written to a log, so it may contain a
-/// link that is meant for this user only.
+/// The text is made anew for each error and each status that shows it, so making it must be cheap: a link
+/// that still works should be used again. It is not written to a log, so it may contain a link that is
+/// meant for this user only.
 #[derive(Clone)]
 pub struct AccessHint(Arc<dyn Fn() -> String + Send + Sync>);
 

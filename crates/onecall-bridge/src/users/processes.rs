@@ -102,6 +102,8 @@ impl UserProcesses {
         &self,
         holder: Weak<dyn PlaceHolder>,
     ) -> Result<Place, ProcessLimitReached> {
+        // Dropped after the lock is released, because the end of a server may end its place.
+        let mut asked = Vec::new();
         let (granted, limit) = {
             let mut places = lock(&self.0);
             // The task of a server that waited may have ended.
@@ -111,13 +113,14 @@ impl UserProcesses {
             }
             let limit = places.limit;
             let all_awaited = places.ending.len() <= places.waiting.len();
-            if all_awaited && !places.stop_least_recently_used() {
+            if all_awaited && !places.stop_least_recently_used(&mut asked) {
                 return Err(ProcessLimitReached { limit });
             }
             let (sender, granted) = oneshot::channel();
             places.waiting.push_back(Waiting { holder, granted: sender });
             (granted, limit)
         };
+        drop(asked);
         match timeout(STOP_WAIT, granted).await {
             Ok(Ok(place)) => Ok(place),
             Ok(Err(_)) | Err(_) => Err(ProcessLimitReached { limit }),
@@ -158,26 +161,33 @@ impl Places {
     }
 
     /// Begins to stop the server that was not used for the longest time; returns whether there is one.
-    fn stop_least_recently_used(&mut self) -> bool {
-        let unused = self.holders.iter().filter(|(id, _)| !self.ending.contains(id));
-        let mut unused: Vec<_> = unused
-            .filter_map(|(id, holder)| {
-                let holder = holder.upgrade()?;
-                Some((holder.unused_since()?, *id, holder))
-            })
-            .collect();
-        unused.sort_by_key(|(since, id, _)| (*since, *id));
-        let stopping = unused.iter().find(|(_, _, holder)| holder.stop_if_unused());
-        stopping.is_some_and(|(_, id, _)| self.ending.insert(*id))
+    /// The servers that were asked are added to `asked`.
+    fn stop_least_recently_used(&mut self, asked: &mut Vec<Arc<dyn PlaceHolder>>) -> bool {
+        let holders = self.holders.iter().filter(|(id, _)| !self.ending.contains(id));
+        let mut unused = Vec::new();
+        for (id, holder) in holders.filter_map(|(id, holder)| Some((*id, holder.upgrade()?))) {
+            if let Some(since) = holder.unused_since() {
+                unused.push((since, id, asked.len()));
+            }
+            asked.push(holder);
+        }
+        unused.sort_unstable();
+        let stops = |(_, _, at): &&(_, _, usize)| {
+            asked.get(*at).is_some_and(|holder| holder.stop_if_unused())
+        };
+        unused.iter().find(stops).is_some_and(|(_, id, _)| self.ending.insert(*id))
     }
 }
 
 impl Place {
-    /// Reports that the server has ended or is being stopped, so that the place will be free soon.
-    pub fn is_ending(&self) {
-        if let Some(places) = &self.places {
-            lock(places).ending.insert(self.id);
-        }
+    /// Reports whether the server has ended or is being stopped, so that the place will be free soon.
+    pub fn set_ending(&self, is_ending: bool) {
+        let Some(places) = &self.places else { return };
+        let ending = &mut lock(places).ending;
+        match is_ending {
+            true => ending.insert(self.id),
+            false => ending.remove(&self.id),
+        };
     }
 }
 
@@ -285,7 +295,7 @@ mod tests {
         let places = processes(1);
         let busy = Holder::new(None);
         let held = acquire(&places, &busy).await.ok();
-        held.as_ref().unwrap().is_ending();
+        held.as_ref().unwrap().set_ending(true);
         let (first, second) = (Holder::new(None), Holder::new(None));
         let mut waits = Box::pin(acquire(&places, &first));
         assert!(timeout(Duration::ZERO, &mut waits).await.is_err());
@@ -300,7 +310,7 @@ mod tests {
         let busy = Holder::new(None);
         for is_granted_before in [false, true] {
             let held = acquire(&places, &busy).await.ok();
-            held.as_ref().unwrap().is_ending();
+            held.as_ref().unwrap().set_ending(true);
             let mut waits = Box::pin(acquire(&places, &busy));
             assert!(timeout(Duration::ZERO, &mut waits).await.is_err());
             if is_granted_before {
@@ -321,7 +331,7 @@ mod tests {
         let places = processes(1);
         let busy = Holder::new(None);
         let first = acquire(&places, &busy).await.ok();
-        first.as_ref().unwrap().is_ending();
+        first.as_ref().unwrap().set_ending(true);
         let mut waits = Box::pin(acquire(&places, &busy));
         assert!(timeout(Duration::ZERO, &mut waits).await.is_err());
         places.reconfigure(2, Duration::ZERO);

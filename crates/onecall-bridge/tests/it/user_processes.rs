@@ -261,3 +261,43 @@ async fn a_bridge_that_is_dropped_during_a_start_keeps_no_place() {
     assert_eq!(call(&bob, "mcp__own__tool").await, "hi");
     parent.shutdown().await;
 }
+
+/// Stops, evictions and calls meet in every order here, on several threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_that_meet_stops_and_evictions_get_their_own_answer_or_the_limit() {
+    let parent = start(vec![]).await;
+    let processes = UserProcesses::new(3, Duration::from_millis(1));
+    let user = |number: usize| {
+        let own = server("own", &format!("text {number}"));
+        user_bridge(&parent, &format!("user-{number}"), vec![own], &processes)
+    };
+    let bridges: Vec<Arc<Bridge>> = (0..6).map(user).collect();
+    let mut calls = tokio::task::JoinSet::new();
+    for (number, bridge) in bridges.iter().enumerate() {
+        let bridge = Arc::clone(bridge);
+        calls.spawn(async move {
+            let mut answered = 0;
+            for round in 0..25 {
+                let said = call(&bridge, "mcp__own__tool").await;
+                if said == number.to_string() {
+                    answered += 1;
+                } else {
+                    assert!(said.contains("'users.max_user_processes', which is 3"), "{said}");
+                }
+                // Sometimes the server is idle long enough to be stopped.
+                tokio::time::sleep(Duration::from_millis(round % 5 * 7)).await;
+            }
+            answered
+        });
+    }
+    let mut answered = 0;
+    while let Some(done) = tokio::time::timeout(TEST_TIMEOUT, calls.join_next()).await.unwrap() {
+        answered += done.unwrap();
+    }
+    assert!(answered > 0);
+    for bridge in &bridges {
+        is_idle(bridge).await;
+    }
+    eventually("all places are free", || processes.count() == 0).await;
+    parent.shutdown().await;
+}

@@ -139,6 +139,8 @@ impl Server {
         stop: &mut watch::Receiver<StopReason>,
     ) -> Result<RunEnd, StartError> {
         self.lock().transport = route.label();
+        // This may be the second transport that is tried.
+        self.set_ending(false);
         if let Some(login) = &self.login {
             login.reset();
         }
@@ -165,7 +167,7 @@ impl Server {
             }
         };
         peer.close(&format!("server '{}' {}", self.config.name, stop.borrow().status_phrase()));
-        self.place_is_ending();
+        self.set_ending(true);
         connection.stop().await;
         outcome
     }

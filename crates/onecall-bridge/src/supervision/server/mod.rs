@@ -215,6 +215,11 @@ impl Server {
         ServerStatus { state: self.with_access_hint(status.state), ..status }
     }
 
+    /// Whether it did not start, or has ended since.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.lock().state, ServerState::Failed { .. })
+    }
+
     /// Whether requests need not wait for its first start any more.
     pub fn is_settled(&self) -> bool {
         self.start_progress() != StartProgress::Pending

@@ -41,6 +41,22 @@ impl Drop for InUse<'_> {
     }
 }
 
+/// The place of a server, which is given back however its run ends.
+struct HeldPlace<'a>(&'a Server);
+
+impl<'a> HeldPlace<'a> {
+    fn new(server: &'a Server, place: Place) -> Self {
+        server.set_place(Some(place));
+        Self(server)
+    }
+}
+
+impl Drop for HeldPlace<'_> {
+    fn drop(&mut self) {
+        self.0.set_place(None);
+    }
+}
+
 impl Server {
     /// Runs a server of a user whenever it is needed, until `stop` is set; returns when it has exited.
     pub(super) async fn supervise_on_demand(
@@ -58,15 +74,15 @@ impl Server {
                 place = self.place_when_needed(owner) => place,
                 why = wait_for_stop(&mut stop) => return self.become_stopped(why),
             };
-            match place {
-                Ok(place) => self.set_place(Some(place)),
+            let held = match place {
+                Ok(place) => HeldPlace::new(self, place),
                 Err(error) => {
                     self.become_refused(error);
                     continue;
                 }
-            }
+            };
             let ended = self.start(&guard, &mut backoff, &mut stop).await;
-            self.set_place(None);
+            drop(held);
             match ended {
                 RunEnd::Stopped => break,
                 RunEnd::Unused => {}
@@ -94,19 +110,20 @@ impl Server {
         owner.servers.processes.acquire(holder).await
     }
 
+    /// Sets the place of the server, or gives it back.
     fn set_place(&self, place: Option<Place>) {
         let before = {
             let mut own = self.place.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *own, place)
         };
-        // The end of a place locks other servers, so no lock may be held here.
+        // The end of a place waits for a lock, so no other one may be held here.
         drop(before);
     }
 
-    /// Reports that the process or connection of the server is about to end.
-    pub(super) fn place_is_ending(&self) {
+    /// Reports whether the process or connection of a server of a user is about to end.
+    pub(super) fn set_ending(&self, is_ending: bool) {
         if let Some(place) = &*self.place.lock().unwrap_or_else(PoisonError::into_inner) {
-            place.is_ending();
+            place.set_ending(is_ending);
         }
     }
 
