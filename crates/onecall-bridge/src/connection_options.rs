@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use onecall_config::{ProxyPolicy, ServerLimits};
+use onecall_core::UserName;
 
 use crate::protocol::gateway_clients::GatewayClients;
 use crate::supervision::demand::ServerStart;
@@ -25,4 +26,13 @@ pub struct ConnectionOptions {
     /// Restricts the addresses of servers that a plan defines, and hides their answers unless these
     /// are MCP; `None` for servers of the configuration.
     pub confined_to: Option<Arc<ProxyPolicy>>,
+    /// The user that the servers belong to, for logs; `None` for servers that all users share.
+    pub user: Option<UserName>,
+}
+
+impl ConnectionOptions {
+    /// The name of the user that the servers belong to, as a field of log lines.
+    pub(crate) fn user_field(&self) -> Option<&str> {
+        self.user.as_ref().map(UserName::as_str)
+    }
 }

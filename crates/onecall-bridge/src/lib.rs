@@ -13,11 +13,12 @@ mod protocol;
 mod supervision;
 mod system;
 mod transport;
+mod users;
 
 pub use bridge::Bridge;
 pub use connection_options::ConnectionOptions;
 pub use protocol::display_metadata::ToolDisplayMetadata;
-pub use protocol::gateway_clients::GatewayClients;
+pub use protocol::gateway_clients::{ClientRegistration, GatewayClients};
 pub use protocol::handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
 pub use protocol::resources::ResourceRequestError;
 pub use supervision::admitted::{AdmittedTools, local_definitions};
@@ -35,3 +36,4 @@ pub use supervision::status::{
 };
 pub use transport::environment::{HELPFUL_VARIABLES, base_environment, is_passed_on};
 pub use transport::http::{ProbeError, probe_auth_requirement};
+pub use users::{AccessHint, UserCredentials, UserProcesses, UserServer, UserServers};

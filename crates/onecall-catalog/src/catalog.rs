@@ -1,5 +1,7 @@
 //! The catalog of all callable tools, with lookup by name, by alias and by search.
 
+mod further_servers;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +19,9 @@ const RELEVANT_SHARE: f32 = 0.3;
 /// The longest name that is looked up. Searching for similar names to a longer one would take
 /// minutes without a way to interrupt it.
 pub(crate) const LONGEST_NAME: usize = 4 * 1024;
+
+/// The tools of one server. Lists that are the same object have the same content.
+type ToolList = Arc<Vec<ToolDefinition>>;
 
 /// A tool as a server lists it, before it has a callable name.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +45,7 @@ pub struct Catalog {
     /// The tools, sorted by callable name, which is unique.
     tools: Vec<Arc<ToolSpec>>,
     /// The tool list of each server.
-    listed: HashMap<ServerName, Arc<Vec<ToolDefinition>>>,
+    listed: HashMap<ServerName, ToolList>,
     /// Indexes that are built on first use, so that an unused catalog costs nothing.
     name_index: OnceLock<NameIndex>,
     search_index: OnceLock<SearchIndex>,
@@ -62,7 +67,12 @@ impl Catalog {
         &self,
         servers: impl IntoIterator<Item = (ServerName, Arc<Vec<ToolDefinition>>)>,
     ) -> Self {
-        let servers: Vec<_> = servers.into_iter().collect();
+        Self::assemble(servers.into_iter().collect(), &[self])
+    }
+
+    /// Creates a catalog from tool lists. A tool is shared with the first of `earlier` in which the
+    /// list of its server is the same and the tool has the same callable name.
+    fn assemble(servers: Vec<(ServerName, ToolList)>, earlier: &[&Self]) -> Self {
         let mut raw_names = Vec::new();
         let mut definitions = Vec::new();
         let mut seen = HashSet::new();
@@ -74,22 +84,24 @@ impl Catalog {
                 }
             }
         }
-        let is_same = |(server, listed): &&(ServerName, Arc<_>)| {
-            self.listed.get(server).is_some_and(|known| Arc::ptr_eq(known, listed))
+        let with_same_list = |(server, listed): &(ServerName, ToolList)| -> Vec<&Self> {
+            let has_same =
+                |it: &&&Self| it.listed.get(server).is_some_and(|known| Arc::ptr_eq(known, listed));
+            earlier.iter().filter(has_same).copied().collect()
         };
-        let same: HashSet<&ServerName> =
-            servers.iter().filter(is_same).map(|(server, _)| server).collect();
+        let sources: HashMap<&ServerName, Vec<&Self>> =
+            servers.iter().map(|entry| (&entry.0, with_same_list(entry))).collect();
 
         let mut tools: Vec<Arc<ToolSpec>> = callable_names(&raw_names)
             .into_iter()
             .zip(raw_names)
             .zip(definitions)
             .map(|((callable, (server, tool)), definition)| {
-                if same.contains(&server)
-                    && let Some(spec) = self.get(callable.as_str())
-                    && spec.server == server
-                    && spec.tool == tool
-                {
+                let known = sources.get(&server).into_iter().flatten().find_map(|earlier| {
+                    let spec = earlier.get(callable.as_str())?;
+                    (spec.server == server && spec.tool == tool).then_some(spec)
+                });
+                if let Some(spec) = known {
                     return Arc::clone(spec);
                 }
                 Arc::new(ToolSpec {
@@ -126,6 +138,12 @@ impl Catalog {
         tools.sort_by(|a, b| a.callable.cmp(&b.callable));
         tools.dedup_by(|later, earlier| later.callable == earlier.callable);
         Self { tools, ..Self::default() }
+    }
+
+    /// The tool list of a server from which this catalog was created.
+    #[must_use]
+    pub fn tool_list(&self, server: &ServerName) -> Option<&Arc<Vec<ToolDefinition>>> {
+        self.listed.get(server)
     }
 
     /// The tool with this callable name.

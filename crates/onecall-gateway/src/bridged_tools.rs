@@ -44,7 +44,11 @@ impl BridgedTools {
         let (bridge, listings) = (Arc::clone(&self.bridge), self.listings.clone());
         // Listings of earlier processes are read from the disk.
         let load = move || {
-            let earlier = |server: &ServerConfig| listings.as_ref()?.load_earlier(server);
+            let earlier = |server: &ServerConfig| {
+                // A stored listing may be that of another account.
+                let is_shared = !bridge.is_own_server(&server.name);
+                listings.as_ref().filter(|_| is_shared)?.load_earlier(server)
+            };
             LastKnownTools::of(
                 &bridge.configs(),
                 bridge.local_definitions(),

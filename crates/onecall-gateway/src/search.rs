@@ -93,6 +93,20 @@ fn server_hint(nearest: Option<&str>, known: &[String]) -> String {
     }
 }
 
+/// The reason why a server cannot be started, if it says what the reader has to do: its entry refers to
+/// variables that are not set, or it needs credentials of the user that it belongs to.
+fn what_to_do(server: &ServerStatus) -> Option<&str> {
+    match &server.state {
+        ServerState::Failed { reason, failure_kind: FailureKind::Unresolved, .. } => Some(reason),
+        ServerState::Failed {
+            reason,
+            failure_kind: FailureKind::LoggedOut | FailureKind::Unauthorized,
+            ..
+        } if server.user.is_some() => Some(reason),
+        _ => None,
+    }
+}
+
 impl Gateway {
     /// Searches for tools that programs may call. Waits a short time for servers that are still
     /// connecting.
@@ -111,20 +125,20 @@ impl Gateway {
         let status = self.bridge.status();
         let found = self.search_in(catalog, search, server.clone()).await;
         let asked = status.iter().filter(|it| server.as_ref().is_none_or(|name| it.name == *name));
-        let names = |wanted: fn(&ServerState) -> bool| {
-            asked.clone().filter(|it| wanted(&it.state)).map(|it| it.name.clone()).collect()
+        let names = |wanted: &dyn Fn(&ServerStatus) -> bool| {
+            asked.clone().filter(|it| wanted(it)).map(|it| it.name.clone()).collect()
         };
-        let connecting = names(|it| matches!(it, ServerState::Connecting | ServerState::Idle));
-        let installing = names(|it| matches!(it, ServerState::Installing { .. }));
-        let down = names(
-            |it| matches!(it, ServerState::Failed { failure_kind, .. } if *failure_kind != FailureKind::Unresolved),
-        );
-        let unresolved = asked.clone().filter_map(|it| match &it.state {
-            ServerState::Failed { reason, failure_kind: FailureKind::Unresolved, .. } => {
-                Some((it.name.clone(), reason.clone()))
-            }
-            _ => None,
+        // The tools of a user's server stay known when it is stopped.
+        let unsettled = self.bridge.watch().current().unsettled;
+        let connecting = names(&|it| {
+            matches!(it.state, ServerState::Connecting | ServerState::Idle)
+                && (it.user.is_none() || unsettled.contains(&it.name))
         });
+        let installing = names(&|it| matches!(it.state, ServerState::Installing { .. }));
+        let down =
+            names(&|it| matches!(it.state, ServerState::Failed { .. }) && what_to_do(it).is_none());
+        let unresolved =
+            asked.clone().filter_map(|it| Some((it.name.clone(), what_to_do(it)?.to_owned())));
         let unresolved = unresolved.collect();
         let cut = asked.filter_map(|it| Some((it.name.clone(), it.cut.clone()?))).collect();
         Ok(SearchResults { connecting, installing, down, unresolved, cut, ..found })

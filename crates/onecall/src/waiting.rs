@@ -139,7 +139,7 @@ mod tests {
 
     fn server(name: &str, state: ServerState) -> ServerStatus {
         let (name, quarantined) = (ServerName::new(name), Vec::new());
-        ServerStatus { name, transport: "stdio", state, quarantined, cut: None }
+        ServerStatus { name, user: None, transport: "stdio", state, quarantined, cut: None }
     }
 
     #[test]

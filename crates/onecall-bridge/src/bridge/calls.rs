@@ -49,7 +49,7 @@ fn quarantined(name: &CallableName, tool: &QuarantinedTool) -> ToolError {
 impl Bridge {
     /// Looks a tool up. Waits only while a server that may have the tool is still connecting.
     async fn find(&self, name: &CallableName) -> Option<ToolTarget> {
-        if let Some(found) = look_up(&self.snapshot.borrow(), name) {
+        if let Some(found) = look_up(&self.snapshot(), name) {
             return Some(found);
         }
         self.start_for_tool(name.as_str());
@@ -87,7 +87,7 @@ impl Bridge {
     async fn target(&self, call: &ResolvedCall) -> Result<ToolTarget, ToolError> {
         let spec = call.tool.as_ref().map_err(Clone::clone)?;
         {
-            let snapshot = self.snapshot.borrow();
+            let snapshot = self.snapshot();
             if snapshot.number == call.revision
                 && let Some(found) = with_server(&snapshot, spec)
             {
@@ -120,14 +120,14 @@ fn with_server(snapshot: &Snapshot, spec: &Arc<ToolSpec>) -> Option<ToolTarget> 
 
 impl ToolResolver for Bridge {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
-        if let Some(found) = look_up(&self.snapshot.borrow(), name) {
+        if let Some(found) = look_up(&self.snapshot(), name) {
             return ResolutionFuture::ready(found.resolution(name));
         }
         ResolutionFuture::pending(async move {
             if let Some(found) = self.find(name).await {
                 return found.resolution(name);
             }
-            let catalog = Arc::clone(&self.snapshot.borrow().catalog);
+            let catalog = Arc::clone(&self.snapshot().catalog);
             let reason = Some(self.absence_reason(name));
             match catalog.find_alias(name.as_str()) {
                 // The alias resolves to the tool's own name, which is the one that is called.
@@ -147,7 +147,7 @@ impl ToolResolver for Bridge {
     }
 
     fn revision(&self) -> u64 {
-        self.snapshot.borrow().number
+        self.snapshot().number
     }
 }
 

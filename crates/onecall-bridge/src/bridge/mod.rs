@@ -1,5 +1,6 @@
 //! All downstream servers and local tools together: one catalog of their tools, and the calls to
-//! them. A bridge owns the servers it starts and stops them when it is dropped.
+//! them. A bridge owns the servers it starts and stops them when it is dropped. The bridge of a user
+//! (`users/bridge.rs`) also has the servers of another bridge, which it does not own.
 
 mod calls;
 
@@ -13,24 +14,61 @@ use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use crate::connection_options::ConnectionOptions;
+use crate::local::LocalTools;
 use crate::protocol::display_metadata::ToolDisplayMetadata;
 use crate::protocol::gateway_clients::GatewayClients;
-use crate::supervision::fleet::{Fleet, FleetChange, LaunchContext};
+use crate::supervision::fleet::{Fleet, FleetChange, LaunchContext, ServerEntry};
 use crate::supervision::guard::Guard;
 use crate::supervision::pins::QuarantinedTool;
 use crate::supervision::server::Server;
 use crate::supervision::snapshot::{self, Snapshot, ToolWatch};
 use crate::supervision::status::ServerStatus;
+use crate::users::SharedServers;
 
 /// All downstream servers. Dropping it stops them without waiting until they have exited.
 pub struct Bridge {
-    snapshot: Arc<watch::Sender<Snapshot>>,
+    /// The parts of the bridge that its tasks use as well.
+    pub(crate) core: Arc<BridgeCore>,
+    pub(crate) options: ConnectionOptions,
+    /// Closed when every server has exited.
+    pub(crate) running: watch::Receiver<()>,
+    /// The servers of another bridge that this one uses; only for the bridge of a user.
+    pub(crate) shared: Option<SharedServers>,
+}
+
+/// The current servers and tools of a bridge, and what stops them.
+pub(crate) struct BridgeCore {
+    pub snapshot: Arc<watch::Sender<Snapshot>>,
     /// `None` once the bridge is stopping.
     launch_context: Mutex<Option<LaunchContext>>,
-    options: ConnectionOptions,
     stop: watch::Sender<bool>,
-    /// Closed when every server has exited.
-    running: watch::Receiver<()>,
+}
+
+impl BridgeCore {
+    /// Creates the parts of a bridge without servers.
+    pub fn new(stop: watch::Sender<bool>, launch_context: Option<LaunchContext>) -> Self {
+        let snapshot = Arc::new(watch::Sender::new(Snapshot::default()));
+        Self { snapshot, launch_context: Mutex::new(launch_context), stop }
+    }
+
+    pub fn launch_context(&self) -> MutexGuard<'_, Option<LaunchContext>> {
+        self.launch_context.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notifies when the bridge stops.
+    pub fn subscribe_stop(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Signals the servers that the bridge owns to stop.
+    pub fn stop(&self) {
+        // Dropped, so that only the servers' own tasks still hold the context.
+        let mut context = self.launch_context();
+        context.take();
+        let fleet = Arc::clone(&self.snapshot.borrow().fleet);
+        fleet.stop();
+        self.stop.send_replace(true);
+    }
 }
 
 impl Bridge {
@@ -54,37 +92,37 @@ impl Bridge {
         let changed = Arc::new(Notify::new());
         let (stop, stopping) = watch::channel(false);
         let (running_sender, running) = watch::channel(());
-        let snapshot = Arc::new(watch::Sender::new(Snapshot::default()));
-        tokio::spawn(snapshot::publish_changes(
-            Arc::clone(&changed),
-            Arc::clone(&snapshot),
-            stopping.clone(),
-        ));
         let context = LaunchContext {
             guard,
-            changed,
-            running: Arc::new(running_sender),
-            stopping,
+            changed: Arc::clone(&changed),
+            running: vec![Arc::new(running_sender)],
+            stopping: stopping.clone(),
             options: options.clone(),
         };
-        let bridge =
-            Self { snapshot, launch_context: Mutex::new(Some(context)), options, stop, running };
+        let core = Arc::new(BridgeCore::new(stop, Some(context)));
+        tokio::spawn(snapshot::publish_changes(changed, Arc::clone(&core.snapshot), stopping));
+        let bridge = Self { core, options, running, shared: None };
         bridge.reconfigure(servers, local);
         Arc::new(bridge)
     }
 
     /// Applies a new configuration. Servers whose entry is unchanged keep running, but check their
-    /// pins again. Must be called inside a tokio runtime.
+    /// pins again. Must be called inside a tokio runtime. Without effect for the bridge of a user: see
+    /// [`reconfigure_own`](Self::reconfigure_own).
     pub fn reconfigure(&self, servers: Vec<ServerConfig>, local: Vec<LocalTool>) -> FleetChange {
-        let context = self.launch_context();
+        if self.shared.is_some() {
+            return FleetChange::default();
+        }
+        let context = self.core.launch_context();
         let Some(context) = &*context else { return FleetChange::default() };
-        let old = self.fleet();
-        let (fleet, change) = old.next(servers, local, context);
-        fleet.servers().for_each(|server| server.recheck_pins());
+        let local = LocalTools::new(local, context.guard.clone(), context.stopping.clone());
+        let entries = servers.into_iter().map(ServerEntry::shared).collect();
+        let (fleet, change) = self.fleet().next(entries, local, context);
+        fleet.members().for_each(|server| server.recheck_pins());
         // Published at once, so that no call looks for a server in the old fleet.
         let before = self.known_catalog();
         let taken = Snapshot::of(Arc::new(fleet), &before);
-        self.snapshot.send_modify(|snapshot| snapshot.replace(taken));
+        self.core.snapshot.send_modify(|snapshot| snapshot.replace(taken));
         change
     }
 
@@ -103,7 +141,7 @@ impl Bridge {
             server.is_installing()
                 && is_selected(prefix.trim_start_matches("mcp__").trim_matches('_'))
         };
-        let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
+        let (mut snapshot, mut stop) = (self.core.snapshot.subscribe(), self.core.stop.subscribe());
         // Neither channel can close: this bridge holds both senders.
         tokio::select! {
             _ = snapshot.wait_for(|now| !now.fleet.servers().any(|it| is_awaited(&it))) => {}
@@ -131,19 +169,20 @@ impl Bridge {
     /// The tools that are known now. Servers that are still connecting may add more.
     #[must_use]
     pub fn known_catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.snapshot.borrow().catalog)
+        Arc::clone(&self.snapshot().catalog)
     }
 
     /// A watch that reports when tools are added, removed or changed.
     #[must_use]
     pub fn watch(&self) -> ToolWatch {
-        ToolWatch(self.snapshot.subscribe())
+        self.follow_shared();
+        ToolWatch(self.core.snapshot.subscribe())
     }
 
     /// The tools that programs may not call until the user accepts them, sorted by name.
     #[must_use]
     pub fn quarantine(&self) -> Vec<QuarantinedTool> {
-        let quarantine = Arc::clone(&self.snapshot.borrow().quarantine);
+        let quarantine = Arc::clone(&self.snapshot().quarantine);
         let mut tools: Vec<_> = quarantine.values().cloned().collect();
         tools.sort_by(|a, b| a.spec.callable.cmp(&b.spec.callable));
         tools
@@ -179,9 +218,10 @@ impl Bridge {
         &self.options.clients
     }
 
-    /// Notifies every server that the client's list of root folders has changed.
+    /// Notifies every server that the client's list of root folders has changed. A client of a user
+    /// concerns only the user's own servers.
     pub fn roots_changed(&self) {
-        self.fleet().servers().for_each(|server| server.roots_changed());
+        self.fleet().members().for_each(|server| server.roots_changed());
     }
 
     /// The current status of each server, in the order of the configuration; local tools come last.
@@ -211,18 +251,12 @@ impl Bridge {
         catalog.collisions().into_iter().map(line).collect()
     }
 
-    /// Stops every server and returns when all of them have exited.
+    /// Stops every server that this bridge owns, and those of the users' bridges that share its
+    /// servers; returns when all of them have exited.
     pub async fn shutdown(&self) {
-        self.stop();
+        self.core.stop();
         let mut running = self.running.clone();
         while running.changed().await.is_ok() {}
-    }
-
-    fn stop(&self) {
-        // Dropped, so that only the servers' own tasks still hold the context.
-        self.launch_context().take();
-        self.fleet().stop();
-        self.stop.send_replace(true);
     }
 
     /// Waits until every server that is needed has been tried, or `is_enough` accepts the snapshot.
@@ -230,27 +264,30 @@ impl Bridge {
         &self,
         is_enough: impl Fn(&Snapshot) -> bool,
     ) -> Snapshot {
-        let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
+        self.follow_shared_tools();
+        let (mut snapshot, mut stop) = (self.core.snapshot.subscribe(), self.core.stop.subscribe());
         // Neither channel can close: this bridge holds both senders.
         tokio::select! {
             _ = snapshot.wait_for(|now| is_enough(now) || now.is_settled()) => {}
             // After a stop there is no further snapshot.
             _ = stop.wait_for(|stop| *stop) => {}
         }
-        self.snapshot.borrow().clone()
+        self.snapshot().clone()
     }
 
     pub(crate) fn fleet(&self) -> Arc<Fleet> {
-        Arc::clone(&self.snapshot.borrow().fleet)
+        Arc::clone(&self.snapshot().fleet)
     }
 
-    fn launch_context(&self) -> MutexGuard<'_, Option<LaunchContext>> {
-        self.launch_context.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The current servers and tools.
+    pub(crate) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
+        self.follow_shared();
+        self.core.snapshot.borrow()
     }
 }
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        self.stop();
+        self.core.stop();
     }
 }

@@ -68,6 +68,7 @@ impl LocalTools {
         let state = ServerState::Local { tools: self.definitions.len() };
         ServerStatus {
             name: LocalTool::server(),
+            user: None,
             transport: "local",
             state,
             quarantined: Vec::new(),

@@ -83,7 +83,7 @@ pub(crate) async fn perform(
     };
     let protocol = one_line(&result.protocol_version, MAX_SHOWN);
     if !KNOWN_VERSIONS.contains(&&*result.protocol_version) {
-        warn!(%server, protocol, "the server uses a protocol revision that onecall does not know; onecall tries to use it anyway");
+        warn!(%server, user = peer.user(), protocol, "the server uses a protocol revision that onecall does not know; onecall tries to use it anyway");
     }
     peer.handshake_finished(Ok(&result.protocol_version));
     if ProtocolMode::of(&result.protocol_version) == ProtocolMode::Handshake {

@@ -83,7 +83,7 @@ struct ParsedPage {
 
 /// Requests all tools of the server. The caller limits the time.
 pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<ToolListing, StartError> {
-    let limits = *peer.limits();
+    let (limits, user) = (*peer.limits(), peer.user());
     let mut listing = ListingProgress::new(limits);
     let mut cursor: Option<String> = None;
     loop {
@@ -98,17 +98,20 @@ pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<ToolListing
             NextStep::Done => break,
             NextStep::Stop(limit) => {
                 let cut = ListingCut { kept: listing.tools.len(), limit };
-                warn!(%server, "onecall cuts the server's list of tools: {cut}");
+                warn!(%server, user, "onecall cuts the server's list of tools: {cut}");
                 listing.cut = Some(cut);
                 break;
             }
         }
     }
     for problem in &listing.problems {
-        warn!(%server, "onecall leaves out a tool of the server: {problem}");
+        warn!(%server, user, "onecall leaves out a tool of the server: {problem}");
     }
     if listing.left_out > listing.problems.len() {
-        warn!(%server, "onecall leaves out {} broken tools of the server in all", listing.left_out);
+        warn!(
+            %server, user,
+            "onecall leaves out {} broken tools of the server in all", listing.left_out
+        );
     }
     let ListingProgress { mut tools, display_metadata, cut, .. } = listing;
     tools.shrink_to_fit();

@@ -27,8 +27,9 @@ struct LogMessage<'a> {
     data: &'a RawValue,
 }
 
-/// Writes a log message of `server` to the log. A malformed message is ignored.
-pub(crate) fn log(server: &ServerName, params: &RawValue) {
+/// Writes a log message of `server` to the log, with the user that the server belongs to. A malformed
+/// message is ignored.
+pub(crate) fn log(server: &ServerName, user: Option<&str>, params: &RawValue) {
     let Ok(LogMessage { level, logger, data }) = serde_json::from_str(params.get()) else { return };
     // Most servers send a string, which is logged without quotes.
     let text: Option<String> = serde_json::from_str(data.get()).ok();
@@ -37,5 +38,5 @@ pub(crate) fn log(server: &ServerName, params: &RawValue) {
     let logger = logger.map(|logger| one_line(&logger, MAX_LOGGER));
     let logger = logger.filter(|logger| !logger.is_empty());
     let prefix = logger.map(|logger| format!("{logger}: ")).unwrap_or_default();
-    info!(target: SERVER_LOG_TARGET, %server, severity, "{prefix}{text}");
+    info!(target: SERVER_LOG_TARGET, %server, user, severity, "{prefix}{text}");
 }

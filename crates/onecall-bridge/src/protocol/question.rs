@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use onecall_catalog::clean_schema;
@@ -38,6 +39,34 @@ pub(crate) struct PendingQuestion {
     pub id: Box<RawValue>,
     pub question: ServerQuestion,
     pub addressee: Addressee,
+    /// Counts the question until it is answered.
+    pub open: OpenQuestion,
+}
+
+/// The number of questions of a server that are not answered yet.
+#[derive(Default)]
+pub(crate) struct OpenQuestions(Arc<AtomicUsize>);
+
+impl OpenQuestions {
+    /// Counts a question until the returned object is dropped.
+    pub fn add(&self) -> OpenQuestion {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        OpenQuestion(Arc::clone(&self.0))
+    }
+
+    /// Whether no question waits for its answer.
+    pub fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// A question that counts as open until this is dropped.
+pub(crate) struct OpenQuestion(Arc<AtomicUsize>);
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The client that is to answer.
@@ -162,7 +191,7 @@ async fn answer(
     clients: GatewayClients,
     limit: Option<Duration>,
 ) -> (String, Vec<u8>) {
-    let PendingQuestion { id, question, addressee } = asked;
+    let PendingQuestion { id, question, addressee, open: _open } = asked;
     let subject = question.kind;
     let answered = async {
         let caller = match addressee {

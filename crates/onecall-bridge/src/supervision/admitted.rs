@@ -47,6 +47,12 @@ impl Bridge {
         self.fleet().servers().map(|server| server.config().clone()).collect()
     }
 
+    /// Whether a server runs with the credentials of the user that this bridge belongs to.
+    #[must_use]
+    pub fn is_own_server(&self, name: &ServerName) -> bool {
+        self.fleet().get(name).is_some_and(|server| server.is_owned())
+    }
+
     /// The definitions of the local tools.
     #[must_use]
     pub fn local_definitions(&self) -> Option<Arc<Vec<ToolDefinition>>> {
@@ -66,12 +72,13 @@ impl Bridge {
     }
 
     /// Passes the configuration entry of each server that has listed its tools to `visit`, together
-    /// with its last list.
+    /// with its last list. The servers of a user are left out: an entry does not say whose tools were
+    /// listed, so that a stored list could be shown to another user.
     pub fn for_each_listing(
         &self,
         mut visit: impl FnMut(&ServerConfig, &Arc<Vec<ToolDefinition>>),
     ) {
-        for server in self.fleet().servers() {
+        for server in self.fleet().servers().filter(|server| !server.is_owned()) {
             if let Some(listed) = server.last_listing() {
                 visit(server.config(), &listed);
             }

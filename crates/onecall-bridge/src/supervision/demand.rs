@@ -10,7 +10,6 @@ use onecall_core::ServerName;
 
 use crate::Bridge;
 use crate::supervision::server::Server;
-use crate::supervision::status::ServerState;
 
 /// When the servers of a bridge are started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,10 +64,8 @@ impl Bridge {
     /// Whether a server that may have the tool of this callable name has failed.
     #[must_use]
     pub fn has_failed_server_for(&self, name: &str) -> bool {
-        let has_failed = |server: &Server| {
-            may_be_tool_of(name, server.name())
-                && matches!(server.status().state, ServerState::Failed { .. })
-        };
+        let has_failed =
+            |server: &Server| may_be_tool_of(name, server.name()) && server.has_failed();
         self.fleet().servers().any(|server| has_failed(server))
     }
 
@@ -89,7 +86,7 @@ impl Bridge {
     /// Starts all servers except lazy ones, and waits for them if one of them was idle. Suggestions
     /// for unknown names come from these servers.
     pub async fn eager_catalog(&self) -> Arc<Catalog> {
-        let is_eager = |server: &Server| !server.config().lazy;
+        let is_eager = |server: &Server| !server.is_lazy();
         let is_idle = self.fleet().servers().any(|it| is_eager(it) && !it.is_needed());
         self.start_where(is_eager);
         self.wait_until_settled(|_| !is_idle).await.catalog

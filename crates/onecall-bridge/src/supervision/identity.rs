@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use onecall_config::{
     CommandInput, LocalTool, LocalToolKind, RemoteTransport, Secret, ServerConfig, StdioTransport,
     Template, TemplatePart, Transport,
 };
-use onecall_core::DigestBuilder;
+use onecall_core::{DigestBuilder, UserName};
 use onecall_login::LoginVersion;
 
 use crate::transport::environment::{LOGIN_SESSION_VARIABLES, identifying_environment};
@@ -21,7 +23,29 @@ use crate::transport::environment::{LOGIN_SESSION_VARIABLES, identifying_environ
 #[derive(Clone, Debug)]
 pub struct ServerIdentity {
     entry: [u8; 32],
-    login: Option<LoginVersion>,
+    login: Option<AccountVersion>,
+}
+
+/// Changes whenever the account of a login may have changed.
+#[derive(Clone)]
+enum AccountVersion {
+    OfGateway(LoginVersion),
+    OfUser(Arc<dyn Fn() -> String + Send + Sync>),
+}
+
+impl AccountVersion {
+    fn current(&self) -> String {
+        match self {
+            Self::OfGateway(login) => login.current(),
+            Self::OfUser(version) => version(),
+        }
+    }
+}
+
+impl fmt::Debug for AccountVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("AccountVersion")
+    }
 }
 
 impl ServerIdentity {
@@ -35,7 +59,22 @@ impl ServerIdentity {
         let login = hash.add_transport(&server.transport, |hash, transport| {
             hash.add_child(&transport.env, transport.cwd.as_deref());
         });
-        Self { entry: hash.finish(), login }
+        Self { entry: hash.finish(), login: login.map(AccountVersion::OfGateway) }
+    }
+
+    /// The identity of a server that runs with the credentials of `user`. No two users have the same
+    /// one, also if their entries are equal. `login_version` returns a text that changes whenever the
+    /// user's login is replaced, if the user logs in to the server.
+    #[must_use]
+    pub fn of_user(
+        user: &UserName,
+        server: &ServerConfig,
+        login_version: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    ) -> Self {
+        let mut hash = FieldHasher::new("user");
+        hash.add(user.as_str());
+        hash.0.add(Self::of(server).entry);
+        Self { entry: hash.finish(), login: login_version.map(AccountVersion::OfUser) }
     }
 
     /// Identifies a server by its configuration entry alone, without logins and the environment of
@@ -200,17 +239,20 @@ mod tests {
 
     use super::*;
 
-    fn server(transport: Transport) -> [u8; 32] {
+    fn config(transport: Transport) -> ServerConfig {
         let second = Duration::from_secs(1);
-        ServerIdentity::of(&ServerConfig {
+        ServerConfig {
             name: ServerName::new("s"),
             transport,
             connect_timeout: Some(second),
             call_timeout: Some(second),
             lazy: false,
             pins: None,
-        })
-        .current_hash()
+        }
+    }
+
+    fn server(transport: Transport) -> [u8; 32] {
+        ServerIdentity::of(&config(transport)).current_hash()
     }
 
     fn stdio(args: &[&str], env: &[(&str, &str)]) -> [u8; 32] {
@@ -248,5 +290,30 @@ mod tests {
         assert_eq!(stdio(&["a"], &[("KEY", "one")]), stdio(&["a"], &[("KEY", "one")]));
         // A socket of this login session is no account.
         assert_eq!(stdio(&[], &[]), stdio(&[], &[("SSH_AUTH_SOCK", "/tmp/agent.1")]));
+    }
+    #[test]
+    fn the_server_of_a_user_is_that_of_no_other() {
+        let url = "http://localhost/a".to_owned();
+        let remote = RemoteTransport { url, headers: BTreeMap::new(), oauth: None };
+        let config = config(Transport::Http(remote));
+        let of = |user: &str, version: Option<&'static str>| {
+            let version = version.map(|it| -> Arc<dyn Fn() -> String + Send + Sync> {
+                Arc::new(move || it.to_owned())
+            });
+            let user = UserName::from_existing(user);
+            ServerIdentity::of_user(&user, &config, version).current_hash()
+        };
+        let all = [
+            ServerIdentity::of(&config).current_hash(),
+            of("alice", None),
+            of("bob", None),
+            of("alice", Some("first login")),
+            of("alice", Some("second login")),
+            of("bob", Some("first login")),
+        ];
+        for (position, identity) in all.iter().enumerate() {
+            assert!(!all.iter().take(position).any(|other| other == identity), "{position}");
+        }
+        assert_eq!(of("alice", Some("first login")), of("alice", Some("first login")));
     }
 }

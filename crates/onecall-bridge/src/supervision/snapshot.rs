@@ -24,6 +24,8 @@ pub(crate) struct Snapshot {
     pub quarantine: Arc<HashMap<CallableName, QuarantinedTool>>,
     /// The progress of each server's first start, in the order of the fleet.
     progress: Vec<StartProgress>,
+    /// The number of the snapshot whose servers are shared; only for the bridge of a user.
+    pub shared_number: u64,
 }
 
 impl Snapshot {
@@ -36,7 +38,39 @@ impl Snapshot {
         let catalog = Arc::new(before.with_tool_lists(tools.chain(local)));
         let quarantined = fleet.servers().flat_map(|server| server.quarantined().to_vec());
         let quarantine = quarantined.map(|tool| (tool.spec.callable.clone(), tool)).collect();
-        Self { number: 0, fleet, catalog, quarantine: Arc::new(quarantine), progress }
+        let quarantine = Arc::new(quarantine);
+        Self { number: 0, fleet, catalog, quarantine, progress, shared_number: 0 }
+    }
+
+    /// Creates the snapshot of a user's fleet after `before`, which shares the servers of the fleet of
+    /// `shared`. What `shared` contains is shared, not copied, and read from it alone: the tools of a
+    /// server that has changed since are in its next snapshot.
+    pub fn of_user(fleet: Arc<Fleet>, shared: &Self, before: &Catalog) -> Self {
+        let shown = shared.fleet.servers().zip(&shared.progress);
+        let shown = shown.filter(|(server, _)| fleet.shows(server)).map(|(_, progress)| *progress);
+        let own = fleet.members().map(|server| server.start_progress());
+        let progress: Vec<StartProgress> = shown.chain(own).collect();
+        let hides_none = progress.len() == shared.progress.len() + fleet.members().count();
+        let lists = fleet.members().map(|server| (server.name().clone(), server.tools()));
+        let lists: Vec<_> = lists.filter(|(_, tools)| !(hides_none && tools.is_empty())).collect();
+        let catalog = match lists.is_empty() {
+            true => Arc::clone(&shared.catalog),
+            false => Arc::new(shared.catalog.with_further_servers(lists, before)),
+        };
+        let is_shown = |tool: &QuarantinedTool| {
+            shared.fleet.get(&tool.spec.server).is_none_or(|server| fleet.shows(server))
+        };
+        let own = fleet.members().flat_map(|server| server.quarantined().to_vec());
+        let own: Vec<_> = own.map(|tool| (tool.spec.callable.clone(), tool)).collect();
+        let quarantine = match hides_none && own.is_empty() {
+            true => Arc::clone(&shared.quarantine),
+            false => {
+                let shown = shared.quarantine.iter().filter(|(_, tool)| is_shown(tool));
+                let shown = shown.map(|(name, tool)| (name.clone(), tool.clone()));
+                Arc::new(shown.chain(own).collect())
+            }
+        };
+        Self { number: 0, fleet, catalog, quarantine, progress, shared_number: shared.number }
     }
 
     /// Replaces this snapshot by the next one.
@@ -55,11 +89,23 @@ impl Snapshot {
         servers.filter_map(|(server, progress)| {
             let is_awaited = match progress {
                 StartProgress::Pending => true,
+                StartProgress::Ended if server.is_owned() => self.is_outdated(server),
                 StartProgress::NoLongerAwaited => !server.is_installing(),
                 StartProgress::Ended => false,
             };
             is_awaited.then_some(server.as_ref())
         })
+    }
+
+    /// Whether the server of a user was started again after this snapshot, and lists its tools now or
+    /// has done so.
+    fn is_outdated(&self, server: &Server) -> bool {
+        let tools = server.tools();
+        let is_known = match self.catalog.tool_list(server.name()) {
+            Some(known) => Arc::ptr_eq(known, &tools),
+            None => tools.is_empty(),
+        };
+        !is_known || server.start_progress() == StartProgress::Pending
     }
 
     /// Whether a server that `is_selected` selects exists, and requests only wait for other servers

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use onecall_core::ServerName;
 use onecall_core::text::with_thousands_separators;
+use onecall_core::{ServerName, UserName};
 
 use crate::supervision::pins::QuarantinedTool;
 
@@ -25,6 +25,8 @@ pub const SERVER_LOG_TARGET: &str = "server";
 pub struct ServerStatus {
     /// The name of the server in the configuration.
     pub name: ServerName,
+    /// The user that the server belongs to; `None` if all users share it.
+    pub user: Option<UserName>,
     /// The transport: `stdio`, `http`, `sse`, or `local` for the local tools.
     pub transport: &'static str,
     /// The state of the server.
@@ -84,7 +86,8 @@ impl fmt::Display for ListingCut {
 /// The state of a server. Text in it that comes from the server is safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// The server starts when it is first needed, and was not needed yet.
+    /// The server starts when it is needed: it was not needed yet, or belongs to a user and was stopped
+    /// because it was not used.
     Idle,
     /// The server was started for the first time and has not listed its tools yet.
     Connecting,
@@ -158,6 +161,8 @@ pub enum NextStart {
     At(Instant),
     /// The server is being started.
     Now,
+    /// When a request needs it: it belongs to a user.
+    WhenNeeded,
     /// After the user has logged in; the reason says how.
     AfterLogin,
     /// After the configuration is reloaded with a usable entry.

@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onecall_core::ServerName;
 use onecall_core::lines::Line;
 use onecall_core::text::one_line;
+use onecall_core::{ServerName, UserName};
 use tokio::io::AsyncRead;
 use tracing::info;
 
@@ -44,10 +44,11 @@ impl StderrTail {
     }
 }
 
-/// Logs every line of `source` until it ends.
+/// Logs every line of `source` until it ends, with the user that the server belongs to.
 pub(crate) async fn log(
     source: impl AsyncRead + Unpin,
     server: ServerName,
+    user: Option<UserName>,
     stderr_tail: StderrTail,
 ) {
     read_lines(source, MAX_LINE, |line| {
@@ -58,7 +59,8 @@ pub(crate) async fn log(
         let line = one_line(line.trim_ascii_end(), MAX_LINE);
         if !line.is_empty() {
             stderr_tail.add(&line);
-            info!(target: SERVER_LOG_TARGET, server = %server, "{line}");
+            let user = user.as_ref().map(UserName::as_str);
+            info!(target: SERVER_LOG_TARGET, server = %server, user, "{line}");
         }
     })
     .await;

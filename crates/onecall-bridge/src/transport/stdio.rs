@@ -85,7 +85,8 @@ impl StdioConnection {
             })
         };
         let logging = {
-            let log = stderr::log(stderr, server.clone(), stderr_tail.clone());
+            let user = options.user.clone();
+            let log = stderr::log(stderr, server.clone(), user, stderr_tail.clone());
             tokio::spawn(async move {
                 log.await;
                 drop(stderr_held);

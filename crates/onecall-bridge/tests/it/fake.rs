@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_bridge::{Bridge, Guard, ServerState};
+use onecall_bridge::{
+    AccessHint, Bridge, Guard, ServerState, UserCredentials, UserProcesses, UserServer, UserServers,
+};
 use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
 use onecall_core::{
     AnswerForm, CallHandler, CallableName, Freshness, LogIndex, Principal, ResolvedCall,
-    RunContext, RunId, RunKind, ServerName, ToolResolver, ToolValue,
+    RunContext, RunId, RunKind, ServerName, ToolResolver, ToolValue, UserName,
 };
+use rustix::process::{Pid, test_kill_process};
 use serde_json::value::RawValue;
 
 /// How long a test waits for an event: far longer than any takes, even on a busy machine.
@@ -121,4 +124,55 @@ pub fn reason(bridge: &Bridge) -> String {
         ServerState::Failed { reason, stderr_tail, .. } => reason + &stderr_tail,
         other => panic!("not failed: {other:?}"),
     }
+}
+
+/// Whether the process with this number runs.
+pub fn is_alive(pid: &str) -> bool {
+    let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+    // In a container a zombie may never be reaped, so a zombie counts as ended.
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    test_kill_process(pid).is_ok() && !state.is_ok_and(|state| state.contains(") Z "))
+}
+
+/// Waits until something is so.
+pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + TEST_TIMEOUT;
+    while !condition() {
+        assert!(std::time::Instant::now() < deadline, "it did not happen in time: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// How long a server is kept in tests that do not wait for its stop.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Places for servers of users that stay until another one needs them.
+pub fn places(limit: usize) -> UserProcesses {
+    UserProcesses::new(limit, LONG)
+}
+
+/// The bridge of a user with these own servers.
+pub fn user_bridge(
+    parent: &Bridge,
+    user: &str,
+    servers: Vec<ServerConfig>,
+    processes: &UserProcesses,
+) -> Arc<Bridge> {
+    let user = UserName::parse(user).unwrap();
+    let own = UserServers { user, processes: processes.clone() };
+    Bridge::for_user(parent, servers.into_iter().map(own_server).collect(), own)
+}
+
+/// A server whose entry has the credentials of its user.
+pub fn own_server(config: ServerConfig) -> UserServer {
+    let hint = AccessHint::new(|| "needs your token; set it and try again".to_owned());
+    UserServer { config, credentials: UserCredentials::InEntry, hint }
+}
+
+/// The entry with `TOKEN` in the environment of its process.
+pub fn with_token(mut config: ServerConfig, token: &str) -> ServerConfig {
+    if let Transport::Stdio(transport) = &mut config.transport {
+        transport.env.insert("TOKEN".to_owned(), Secret::new(token));
+    }
+    config
 }

@@ -9,3 +9,8 @@ mod remote;
 mod repeat;
 mod start;
 mod stop;
+mod user_access;
+mod user_bridges;
+mod user_logs;
+mod user_processes;
+mod user_reload;

@@ -6,16 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use onecall_bridge::{Bridge, Guard, run_guard};
-use rustix::process::{Pid, test_kill_process};
 
-use crate::fake::{TEST_TIMEOUT, call, server, start};
-
-fn is_alive(pid: &str) -> bool {
-    let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
-    // In a container a zombie may never be reaped, so a zombie counts as ended.
-    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    test_kill_process(pid).is_ok() && !state.is_ok_and(|state| state.contains(") Z "))
-}
+use crate::fake::{TEST_TIMEOUT, call, is_alive, server, start};
 
 #[tokio::test]
 async fn a_well_behaved_server_ends_at_once() {

@@ -23,7 +23,7 @@ use tracing::debug;
 use crate::connection_options::ConnectionOptions;
 use crate::error::{RequestError, SendError};
 use crate::protocol::gateway_clients::GatewayClients;
-use crate::protocol::question::{self, QuestionEvent};
+use crate::protocol::question::{self, OpenQuestions, QuestionEvent};
 use crate::protocol::reply::Reply;
 use crate::protocol::request::{self, ProtocolMode, Request};
 use crate::protocol::trace::RequestSpan;
@@ -44,6 +44,7 @@ pub(crate) struct Peer {
     tools_changed: Notify,
     session_lost: Notify,
     questions: mpsc::Sender<QuestionEvent>,
+    open_questions: OpenQuestions,
     /// The receiving end of the question channel, until a task takes it to answer them.
     unanswered: Mutex<Option<mpsc::Receiver<QuestionEvent>>>,
     /// Set after the first malformed line was reported; later ones are logged at a lower level.
@@ -67,6 +68,7 @@ impl Peer {
             tools_changed: Notify::new(),
             session_lost: Notify::new(),
             questions,
+            open_questions: OpenQuestions::default(),
             unanswered: Mutex::new(Some(unanswered)),
             invalid_line_reported: AtomicBool::new(false),
         }
@@ -223,6 +225,11 @@ impl Peer {
         &self.options.limits
     }
 
+    /// The name of the user that the server belongs to, as a field of log lines.
+    pub fn user(&self) -> Option<&str> {
+        self.options.user_field()
+    }
+
     /// The clients that may answer requests of the server.
     pub fn clients(&self) -> &GatewayClients {
         &self.options.clients
@@ -235,6 +242,11 @@ impl Peer {
         let Some(unanswered) = unanswered else { return std::future::pending().await };
         let reply = |line| self.forward(line);
         question::answer_forever(unanswered, self.options.clients.clone(), limit, reply).await
+    }
+
+    /// Whether a question of the server waits for its answer.
+    pub fn has_open_questions(&self) -> bool {
+        !self.open_questions.is_empty()
     }
 
     /// Notifies the server that the client's list of root folders has changed.

@@ -130,7 +130,9 @@ impl Peer {
                     progress(ProgressReport { name: &name, message: &report, params });
                 }
             }
-            ("notifications/message", Some(params)) => log_message::log(&self.server, params),
+            ("notifications/message", Some(params)) => {
+                log_message::log(&self.server, self.options.user_field(), params);
+            }
             ("notifications/cancelled", Some(params)) => {
                 let id = question::cancelled_id(params);
                 // A server without a handshake makes no requests, so the id is that of one of our
@@ -170,7 +172,8 @@ impl Peer {
             None if subject == ServerQuestionKind::Roots => Addressee::OnlyClient,
             None => return refused(question::NO_CLIENT),
         };
-        let asked = PendingQuestion { id: id.to_owned(), question, addressee };
+        let open = self.open_questions.add();
+        let asked = PendingQuestion { id: id.to_owned(), question, addressee, open };
         match self.questions.try_send(QuestionEvent::Asked(asked)) {
             Ok(()) => None,
             Err(_) => refused(question::TOO_MANY_QUESTIONS),
@@ -200,11 +203,12 @@ impl Peer {
     fn report_invalid_line(&self, what: &str, line: &[u8]) {
         let start = String::from_utf8_lossy(line.get(..200.min(line.len())).unwrap_or_default());
         let start = one_line(&start, 100);
+        let user = self.options.user_field();
         if self.invalid_line_reported.swap(true, Ordering::Relaxed) {
-            debug!(server = %self.server, start, "the server sent {what}; onecall ignores it");
+            debug!(server = %self.server, user, start, "the server sent {what}; onecall ignores it");
         } else {
             warn!(
-                server = %self.server, start,
+                server = %self.server, user, start,
                 "the server sent {what}; onecall ignores it and logs further ones at level debug"
             );
         }

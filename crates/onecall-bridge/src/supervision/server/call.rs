@@ -62,6 +62,7 @@ impl Server {
     /// A call that was not sent is retried once, if the tool declares that repeating it is harmless
     /// and the server is about to restart.
     pub async fn call(&self, spec: &ToolSpec, call: &ResolvedCall) -> Result<ToolValue, CallError> {
+        let _in_use = self.start_for_request().await;
         let mut answer = self.call_once(spec, call).await;
         if matches!(answer, Err(CallError::NeverSent(_)))
             && is_repeatable(spec)
@@ -120,7 +121,7 @@ impl Server {
         let Decoded { value, breaks_schema } = decoded.map_err(CallError::failed)?;
         if breaks_schema && self.lock().breaking_schema.insert(spec.tool.clone()) {
             warn!(
-                server = %self.config.name, tool = one_line(spec.tool.as_str(), 100),
+                server = %self.config.name, user = self.options.user_field(), tool = one_line(spec.tool.as_str(), 100),
                 "the tool declares a result wrapped as {{\"result\": …}} and sent something else; \
                  programs get its answers as they are sent"
             );
@@ -171,7 +172,7 @@ impl Server {
             Err(error @ RequestError::NotSent(SendError::Closed)) => {
                 Err(CallError::NeverSent(error.to_string()))
             }
-            Err(error) => Err(CallError::failed(error)),
+            Err(error) => Err(CallError::Failed(self.request_failure(&error))),
         }
     }
 
@@ -196,9 +197,14 @@ impl Server {
     /// The error text for a call while the server is not connected.
     pub fn unavailable_message(&self) -> String {
         let name = &self.config.name;
-        let data = self.lock();
-        let (reason, next_start) = match &data.state {
-            ServerState::Failed { reason, next_start, .. } => (reason, next_start),
+        let (state, stopped) = {
+            let data = self.lock();
+            (data.state.clone(), data.stopped)
+        };
+        let (reason, failure_kind, next_start) = match &state {
+            ServerState::Failed { reason, failure_kind, next_start, .. } => {
+                (reason, *failure_kind, *next_start)
+            }
             ServerState::Installing { .. } => {
                 return format!(
                     "server '{name}' is installing for the first time, which can take minutes; \
@@ -207,15 +213,22 @@ impl Server {
             }
             _ => return format!("server '{name}' is not connected"),
         };
+        if next_start != NextStart::Never
+            && let Some(hint) = self.access_hint(failure_kind)
+        {
+            return format!("server '{name}' {hint}");
+        }
         let outlook = match next_start {
-            NextStart::Never => return format!("server '{name}' {}", data.stopped.status_phrase()),
+            NextStart::Never => return format!("server '{name}' {}", stopped.status_phrase()),
             NextStart::AfterLogin => return format!("server '{name}' {reason}"),
-            NextStart::AfterReload => return format!("server '{name}' is not running: {reason}"),
-            NextStart::Now | NextStart::At(_) if !self.options.start.promises_restart() => {
+            NextStart::AfterReload | NextStart::WhenNeeded => {
+                return format!("server '{name}' is not running: {reason}");
+            }
+            NextStart::Now | NextStart::At(_) if !self.promises_restart() => {
                 return format!("server '{name}' is not running: {reason}");
             }
             NextStart::Now => "onecall is starting it again".to_owned(),
-            NextStart::At(at) => format!("onecall starts it again in {} s", seconds_until(*at)),
+            NextStart::At(at) => format!("onecall starts it again in {} s", seconds_until(at)),
         };
         format!("server '{name}' is not running: {reason}; {outlook}")
     }

@@ -37,6 +37,7 @@ impl ServerData {
         if let ServerState::Ready { tools: count, .. } = &mut self.state {
             *count = tools.len();
         }
+        self.has_listed = true;
         (self.listed, self.tools, self.quarantined) = (listed, tools, quarantined);
     }
 }
@@ -49,7 +50,10 @@ impl Server {
             (Arc::clone(&data.listed), Arc::clone(&data.quarantined))
         };
         if *before != listed && !before.is_empty() {
-            info!(server = %self.config.name, tools = listed.len(), "the server changed its tools");
+            info!(
+                server = %self.config.name, user = self.options.user_field(), tools = listed.len(),
+                "the server changed its tools"
+            );
         }
         let listed = Arc::new(listed);
         let Some(file) = &self.config.pins else {
@@ -98,15 +102,15 @@ impl Server {
     }
 
     fn log_warnings(&self, changes: Vec<String>) {
-        let server = &self.config.name;
+        let (server, user) = (&self.config.name, self.options.user_field());
         if self.warnings.fetch_add(changes.len(), Ordering::Relaxed) > MAX_TOTAL_WARNINGS {
-            return changes.iter().for_each(|change| debug!(%server, "{change}"));
+            return changes.iter().for_each(|change| debug!(%server, user, "{change}"));
         }
         for change in changes.iter().take(MAX_WARNINGS) {
-            warn!(%server, "{change}");
+            warn!(%server, user, "{change}");
         }
         if changes.len() > MAX_WARNINGS {
-            warn!(%server, "and {} more tools", changes.len() - MAX_WARNINGS);
+            warn!(%server, user, "and {} more tools", changes.len() - MAX_WARNINGS);
         }
     }
 }

@@ -66,7 +66,10 @@ impl Server {
         if !self.is_installing() {
             return;
         }
-        info!(server = %self.config.name, "installing for the first time");
+        info!(
+            server = %self.config.name, user = self.options.user_field(),
+            "installing for the first time"
+        );
         let (changed, timeout) =
             (Arc::clone(&self.changed), self.config.connect_timeout_or_default());
         tokio::spawn(async move {

@@ -31,14 +31,21 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(500);
 
 /// How a run of a server ended.
 pub(super) enum RunEnd {
-    Down { next_start: Instant },
+    Down {
+        next_start: Instant,
+    },
+    /// The server of a user was not used, or another server needs its place.
+    Unused,
     Stopped,
 }
 
 impl Server {
     /// Runs the server, and restarts it whenever it ends, until `stop` is set; returns when it has
     /// exited.
-    pub async fn supervise(&self, guard: Guard, mut stop: watch::Receiver<StopReason>) {
+    pub async fn supervise(self: &Arc<Self>, guard: Guard, mut stop: watch::Receiver<StopReason>) {
+        if let Some(owner) = &self.owner {
+            return self.supervise_on_demand(owner, guard, stop).await;
+        }
         if let Transport::Unresolved(unresolved) = &self.config.transport {
             // A command that does not need the server should not report its problem.
             if self.options.start == ServerStart::OnDemand {
@@ -67,14 +74,14 @@ impl Server {
         self.become_stopped(wait_for_stop(&mut stop).await);
     }
 
-    async fn wait_until_needed(&self) {
+    pub(super) async fn wait_until_needed(&self) {
         // This object holds the sender, so there is no error.
         let _ = self.is_needed.subscribe().wait_for(|is_needed| *is_needed).await;
         self.announce_install();
     }
 
     /// Starts the server over a transport that it supports; returns when it has ended.
-    async fn start(
+    pub(super) async fn start(
         &self,
         guard: &Guard,
         backoff: &mut Backoff,
@@ -100,6 +107,9 @@ impl Server {
         };
         if let Some(login) = self.login.as_ref().filter(|_| error.needs_login()) {
             return self.become_logged_out(login);
+        }
+        if self.owner.is_some() && error.failure_kind() == FailureKind::LoggedOut {
+            return self.become_without_access();
         }
         let next_start = Instant::now() + backoff.delay_after(Duration::ZERO);
         let (reason, stderr_tail) = (error.to_string(), error.stderr_tail());
@@ -129,6 +139,8 @@ impl Server {
         stop: &mut watch::Receiver<StopReason>,
     ) -> Result<RunEnd, StartError> {
         self.lock().transport = route.label();
+        // This may be the second transport that is tried.
+        self.set_ending(false);
         if let Some(login) = &self.login {
             login.reset();
         }
@@ -141,7 +153,10 @@ impl Server {
         };
         let (name, login) = (&self.config.name, self.login.clone());
         let mut connection = Connection::start(name, route, login, guard, &self.options)?;
-        info!(target: LIFECYCLE_LOG_TARGET, server = %name, "{}", connection.start_description());
+        info!(
+            target: LIFECYCLE_LOG_TARGET, server = %name, user = self.options.user_field(),
+            "{}", connection.start_description()
+        );
         let peer = Arc::clone(connection.peer());
         let outcome = tokio::select! {
             outcome = self.serve(&mut connection, install, backoff) => outcome,
@@ -152,6 +167,7 @@ impl Server {
             }
         };
         peer.close(&format!("server '{}' {}", self.config.name, stop.borrow().status_phrase()));
+        self.set_ending(true);
         connection.stop().await;
         outcome
     }
@@ -175,12 +191,20 @@ impl Server {
             ending = self.renew_session_forever(&peer) => ending,
             ending = subscription::keep_open(&peer), if announces_changes => ending,
             ending = peer.enforce_deadlines() => ending,
+            () = self.until_unused() => return Ok(RunEnd::Unused),
             login = self.login_required() => {
+                if self.has_left() {
+                    return Ok(RunEnd::Unused);
+                }
                 let ended = self.become_logged_out(login);
                 peer.close(&self.unavailable_message());
                 return Ok(ended);
             }
         };
+        // A request may wait for the next start already, which must not end as a failure.
+        if self.has_left() {
+            return Ok(RunEnd::Unused);
+        }
         let next_start = Instant::now() + backoff.delay_after(ready.elapsed());
         // The state changes first, so that the errors of lost calls can say when the server
         // restarts.
@@ -233,7 +257,7 @@ impl Server {
     }
 
     /// Returns when the user has logged in to a server that waits for it.
-    async fn wait_for_login(&self) {
+    pub(super) async fn wait_for_login(&self) {
         match self.login.as_ref().filter(|_| self.waits_for_login()) {
             Some(login) => login.changed().await,
             None => std::future::pending().await,
@@ -242,18 +266,18 @@ impl Server {
 
     /// Repeats the handshake whenever the server has lost the session.
     async fn renew_session_forever<T>(&self, peer: &Peer) -> T {
-        let server = &self.config.name;
+        let (server, user) = (&self.config.name, self.options.user_field());
         loop {
             peer.session_lost().await;
             let limit = self.config.connect_timeout_or_default();
             let handshake_result = timeout(limit, handshake::perform(peer, server)).await;
             match handshake_result.unwrap_or_else(|_| Err(timeout_error(limit))) {
                 Ok(handshake_result) => {
-                    info!(%server, "the server lost the session; onecall opened a new one");
+                    info!(%server, user, "the server lost the session; onecall opened a new one");
                     self.update_tools(handshake_result.listed, peer);
                 }
                 Err(error) => {
-                    warn!(%server, "the server lost the session, and onecall could not open a new one: {error}");
+                    warn!(%server, user, "the server lost the session, and onecall could not open a new one: {error}");
                     peer.handshake_finished(Err(&one_line(&error.to_string(), MAX_REASON)));
                 }
             }
@@ -262,14 +286,16 @@ impl Server {
 
     /// Lists the tools again whenever the server announces a change.
     async fn refresh_tools_forever<T>(&self, peer: &Peer) -> T {
-        let server = &self.config.name;
+        let (server, user) = (&self.config.name, self.options.user_field());
         loop {
             peer.tools_changed().await;
             let limit = self.config.connect_timeout_or_default();
             let listed = timeout(limit, listing::list(peer, server)).await;
             match listed.unwrap_or_else(|_| Err(timeout_error(limit))) {
                 Ok(listed) => self.update_tools(listed, peer),
-                Err(error) => warn!(%server, "cannot list the server's changed tools: {error}"),
+                Err(error) => {
+                    warn!(%server, user, "cannot list the server's changed tools: {error}")
+                }
             }
             sleep(REFRESH_PAUSE).await;
         }
@@ -282,7 +308,7 @@ fn timeout_error(limit: Duration) -> StartError {
 }
 
 /// Returns when the server is to stop, or when the sender was dropped.
-async fn wait_for_stop(stop: &mut watch::Receiver<StopReason>) -> StopReason {
+pub(super) async fn wait_for_stop(stop: &mut watch::Receiver<StopReason>) -> StopReason {
     stop.wait_for(|stop| *stop != StopReason::NotStopping)
         .await
         .map_or(StopReason::Shutdown, |stop| *stop)

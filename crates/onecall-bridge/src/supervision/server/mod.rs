@@ -1,11 +1,14 @@
 //! One configured server: its data (here), its main loop (`lifecycle`, `install`), its state changes
 //! (`state`, `changes`), and calls and other requests to it (`call`, `resources`). Its tools stay known
-//! while it is down, so that a call to one of them can report the reason.
+//! while it is down, so that a call to one of them can report the reason. A server of one user runs only
+//! while it is used (`on_demand`, `access`).
 
+mod access;
 mod call;
 mod changes;
 mod install;
 mod lifecycle;
+mod on_demand;
 mod resources;
 mod state;
 
@@ -14,6 +17,7 @@ pub(crate) use call::CallError;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{RemoteTransport, ServerConfig, Transport};
@@ -26,22 +30,32 @@ use crate::protocol::display_metadata::{DisplayMetadataByTool, ToolDisplayMetada
 use crate::protocol::header_parameters::HeaderParameters;
 use crate::protocol::peer::Peer;
 use crate::supervision::demand::ServerStart;
+use crate::supervision::fleet::ServerEntry;
 use crate::supervision::pins::QuarantinedTool;
 use crate::supervision::status::{ListingCut, ServerState, ServerStatus};
 use crate::transport::connection::Route;
+use crate::users::processes::Place;
+use crate::users::{ServerOwner, UserCredentials};
 
 /// One configured server.
 pub(crate) struct Server {
     config: ServerConfig,
+    /// The user that the server belongs to; `None` if all users share it.
+    owner: Option<ServerOwner>,
     /// The login for the server, if its transport supports one.
     login: Option<Arc<Login>>,
     data: Mutex<ServerData>,
-    /// Whether the server is to be started; once true, it stays true.
+    /// Whether the server is to be started. Once true, it stays true, except for a server of a user,
+    /// which runs only while it is used.
     is_needed: watch::Sender<bool>,
     /// Whether its tools can be called.
     is_up: watch::Sender<bool>,
     /// Notified when the tools or the state change.
     changed: Arc<Notify>,
+    /// Notified when a server of a user is to stop, because it is not used.
+    is_unused: Notify,
+    /// The place of a running server of a user.
+    place: Mutex<Option<Place>>,
     /// How many warnings about its tools were logged.
     warnings: AtomicUsize,
     options: ConnectionOptions,
@@ -52,6 +66,8 @@ struct ServerData {
     transport: &'static str,
     state: ServerState,
     stopped: StopReason,
+    /// Whether it has ever listed its tools.
+    has_listed: bool,
     /// All tools that it listed.
     listed: Arc<Vec<ToolDefinition>>,
     /// The listed tools that programs may call.
@@ -65,8 +81,18 @@ struct ServerData {
     /// Set if its tool list was cut at a limit.
     cut: Option<ListingCut>,
     peer: Option<Arc<Peer>>,
+    usage: Usage,
     /// The tools that have sent an answer that violates their output schema.
     breaking_schema: HashSet<ToolName>,
+}
+
+/// How a server of a user is used.
+struct Usage {
+    /// The number of requests that need the server.
+    requests: usize,
+    last_used: Instant,
+    /// Whether the next request starts the server, which is not running.
+    may_start: bool,
 }
 
 /// Whether a server is to stop, and why.
@@ -104,8 +130,9 @@ pub(crate) enum StartProgress {
 }
 
 impl Server {
-    pub fn new(config: ServerConfig, changed: Arc<Notify>, options: ConnectionOptions) -> Self {
-        let is_idle = config.lazy || options.start == ServerStart::OnDemand;
+    pub fn new(entry: ServerEntry, changed: Arc<Notify>, options: ConnectionOptions) -> Self {
+        let ServerEntry { config, owner } = entry;
+        let is_idle = config.lazy || owner.is_some() || options.start == ServerStart::OnDemand;
         let data = ServerData {
             transport: match (routes(&config.transport), &config.transport) {
                 (Some((route, _)), _) => route.label(),
@@ -113,10 +140,14 @@ impl Server {
                 (None, _) => "",
             },
             state: match is_idle {
-                true => ServerState::Idle,
+                true => {
+                    let unusable = owner.as_ref().map(|it| access::unusable_state(&config, it));
+                    unusable.flatten().unwrap_or(ServerState::Idle)
+                }
                 false => install::initial_state(&config, &options),
             },
             stopped: StopReason::NotStopping,
+            has_listed: false,
             listed: Arc::default(),
             tools: Arc::default(),
             quarantined: Arc::default(),
@@ -124,18 +155,29 @@ impl Server {
             parameters: None,
             cut: None,
             peer: None,
+            usage: Usage { requests: 0, last_used: Instant::now(), may_start: true },
             breaking_schema: HashSet::new(),
         };
         let is_needed = watch::Sender::new(!is_idle);
         let is_up = watch::Sender::new(false);
-        let login = remote(&config.transport).and_then(|it| Login::new(&config.name, it));
+        let login = match owner.as_ref().map(|owner| &owner.credentials) {
+            // The login of another person must never be used for a user.
+            Some(UserCredentials::InEntry | UserCredentials::Missing) => None,
+            Some(UserCredentials::Login(login)) => Some(Arc::clone(login)),
+            None => {
+                remote(&config.transport).and_then(|it| Login::new(&config.name, it)).map(Arc::new)
+            }
+        };
         Self {
             config,
-            login: login.map(Arc::new),
+            owner,
+            login,
             data: Mutex::new(data),
             is_needed,
             is_up,
             changed,
+            is_unused: Notify::new(),
+            place: Mutex::new(None),
             warnings: AtomicUsize::new(0),
             options,
         }
@@ -149,15 +191,33 @@ impl Server {
         &self.config
     }
 
+    /// Whether the server was started from such an entry.
+    pub fn is_same_entry(&self, entry: &ServerEntry) -> bool {
+        let is_same_owner = match (&self.owner, &entry.owner) {
+            (None, None) => true,
+            (Some(own), Some(other)) => own.has_same_credentials(&other.credentials),
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        is_same_owner && self.config == entry.config
+    }
+
     pub fn status(&self) -> ServerStatus {
         let data = self.lock();
-        ServerStatus {
+        let status = ServerStatus {
             name: self.config.name.clone(),
+            user: self.options.user.clone(),
             transport: data.transport,
             state: data.state.clone(),
             quarantined: data.quarantined.to_vec(),
             cut: data.cut.clone(),
-        }
+        };
+        drop(data);
+        ServerStatus { state: self.with_access_hint(status.state), ..status }
+    }
+
+    /// Whether it did not start, or has ended since.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.lock().state, ServerState::Failed { .. })
     }
 
     /// Whether requests need not wait for its first start any more.
@@ -167,8 +227,11 @@ impl Server {
 
     /// The progress of its first start.
     pub fn start_progress(&self) -> StartProgress {
-        match self.lock().state {
+        let data = self.lock();
+        match data.state {
             ServerState::Ready { .. } | ServerState::Failed { .. } => StartProgress::Ended,
+            // A server of a user that was stopped: its tools are known.
+            _ if data.has_listed => StartProgress::Ended,
             ServerState::Installing { since } if self.is_no_longer_awaited(since) => {
                 StartProgress::NoLongerAwaited
             }
@@ -184,9 +247,24 @@ impl Server {
         *self.is_needed.borrow()
     }
 
-    /// Starts the server if it is idle.
+    /// Whether the server belongs to a user.
+    pub fn is_owned(&self) -> bool {
+        self.owner.is_some()
+    }
+
+    /// Whether the server does not start before it is needed.
+    pub fn is_lazy(&self) -> bool {
+        self.config.lazy || self.owner.is_some()
+    }
+
+    /// Starts the server if it is idle. A server of a user whose tools are known is only started by a
+    /// request to it.
     pub fn start_if_idle(&self) {
-        if !self.is_needed() {
+        if self.owner.is_some() {
+            if !self.lock().has_listed {
+                self.demand();
+            }
+        } else if !self.is_needed() {
             self.leave_idle();
             self.is_needed.send_replace(true);
         }
@@ -211,8 +289,7 @@ impl Server {
     /// The last tool list, if the server has ever listed its tools.
     pub fn last_listing(&self) -> Option<Arc<Vec<ToolDefinition>>> {
         let data = self.lock();
-        let has_listed = matches!(data.state, ServerState::Ready { .. }) || !data.listed.is_empty();
-        has_listed.then(|| Arc::clone(&data.listed))
+        data.has_listed.then(|| Arc::clone(&data.listed))
     }
 
     /// The display metadata of a tool.

@@ -22,11 +22,14 @@ impl Server {
         request: Request<'_>,
         decode: fn(&RawValue) -> T,
     ) -> Result<Option<T>, ResourceRequestError> {
+        let _in_use = self.start_for_request().await;
         let peer = self.peer_after_start().await?;
         match peer.request(request, self.config.call_timeout, decode).await {
             Ok(answer) => Ok(Some(answer)),
             Err(RequestError::Refused { code: METHOD_NOT_FOUND, .. }) => Ok(None),
-            Err(error) => Err(ResourceRequestError::unanswered(error)),
+            Err(error) => {
+                Err(ResourceRequestError::Unanswered { reason: self.request_failure(&error) })
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use onecall_core::text::one_line;
 use onecall_login::Login;
 use tracing::{debug, info, warn};
 
+use super::access::NEEDS_CREDENTIALS;
 use super::lifecycle::RunEnd;
 use super::{Server, StopReason};
 use crate::protocol::handshake::HandshakeResult;
@@ -23,6 +24,10 @@ use crate::supervision::status::{
 /// How long to wait before a server that requires a login is tried again: it may no longer require
 /// one.
 const LOGIN_RETRY_DELAY: Duration = Duration::from_secs(60);
+
+/// How long requests fail at once after a server of a user required a login. Then the next request tries
+/// it again: the user may have logged in.
+const USER_LOGIN_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The longest reason that is shown, in characters, because a server may have written part of it.
 pub(super) const MAX_REASON: usize = 2_000;
@@ -40,7 +45,8 @@ impl Server {
             (self.kept_display_metadata(listed.display_metadata), listed.cut);
         let (tools, parameters) = self.with_parameters(listed.tools, peer);
         info!(
-            server = %self.config.name, tools = tools.len(), took = ?took,
+            server = %self.config.name, user = self.options.user_field(), tools = tools.len(),
+            took = ?took,
             "connected to {server_name} {server_version}"
         );
         let admitted = self.admit(tools);
@@ -52,6 +58,7 @@ impl Server {
         data.parameters = parameters;
         data.cut = cut;
         data.peer = Some(Arc::clone(peer));
+        data.usage.last_used = Instant::now();
         drop(data);
         self.is_up.send_replace(true);
         self.changed.notify_one();
@@ -87,7 +94,10 @@ impl Server {
             Ok(()) => true,
             Err(why) => {
                 let name = one_line(tool.tool.as_str(), 100);
-                warn!(server = %self.config.name, "onecall leaves out the tool '{name}': {why}");
+                warn!(
+                    server = %self.config.name, user = self.options.user_field(),
+                    "onecall leaves out the tool '{name}': {why}"
+                );
                 false
             }
         };
@@ -96,8 +106,19 @@ impl Server {
     }
 
     pub(super) fn become_logged_out(&self, login: &Login) -> RunEnd {
+        if self.owner.is_some() {
+            return self.become_without_access();
+        }
         self.become_failed(&login.advice(), "", FailureKind::LoggedOut, NextStart::AfterLogin);
         RunEnd::Down { next_start: Instant::now() + LOGIN_RETRY_DELAY }
+    }
+
+    /// Marks a server of a user as unusable until the user logs in. What the user has to do is not
+    /// part of the state: see `access`.
+    pub(super) fn become_without_access(&self) -> RunEnd {
+        let (kind, next_start) = (FailureKind::LoggedOut, NextStart::AfterLogin);
+        self.become_failed(NEEDS_CREDENTIALS, "", kind, next_start);
+        RunEnd::Down { next_start: Instant::now() + USER_LOGIN_RETRY_DELAY }
     }
 
     pub(super) fn become_failed(
@@ -110,24 +131,28 @@ impl Server {
         let (reason, stderr_tail) =
             (one_line(reason, MAX_REASON), one_line(stderr_tail, MAX_REASON));
         let mut data = self.lock();
+        if self.owner.is_some() {
+            // A later request says whether the server is needed again.
+            self.is_needed.send_replace(false);
+        }
         let is_new =
             !matches!(&data.state, ServerState::Failed { reason: old, .. } if *old == reason);
-        let server = &self.config.name;
+        let (server, user) = (&self.config.name, self.options.user_field());
         let outlook = match next_start {
-            NextStart::At(then) if self.options.start.promises_restart() => {
+            NextStart::At(then) if self.promises_restart() => {
                 format!("; onecall starts it again in {} s", seconds_until(then))
             }
             _ => String::new(),
         };
-        warn!(target: LIFECYCLE_LOG_TARGET, %server, "not available: {reason}{outlook}");
+        warn!(target: LIFECYCLE_LOG_TARGET, %server, user, "not available: {reason}{outlook}");
         if is_new {
             warn!(
-                target: AVAILABILITY_LOG_TARGET, %server,
+                target: AVAILABILITY_LOG_TARGET, %server, user,
                 "the server is not available: {reason}{stderr_tail}{outlook}"
             );
         } else {
             debug!(
-                target: AVAILABILITY_LOG_TARGET, %server,
+                target: AVAILABILITY_LOG_TARGET, %server, user,
                 "the server is still not available{outlook}"
             );
         }
@@ -147,6 +172,12 @@ impl Server {
         }
     }
 
+    /// Whether the server starts again after a failure, so that messages may say when. A server of a
+    /// user starts again only if it is needed.
+    pub(super) fn promises_restart(&self) -> bool {
+        self.options.start.promises_restart() && (self.owner.is_none() || self.is_needed())
+    }
+
     pub(super) fn become_stopped(&self, why: StopReason) {
         let mut data = self.lock();
         if let ServerState::Failed { next_start, .. } = &mut data.state {
@@ -164,7 +195,10 @@ impl Server {
         data.peer = None;
         drop(data);
         if is_first && self.is_needed() {
-            info!(target: LIFECYCLE_LOG_TARGET, server = %self.config.name, "{}", why.status_phrase());
+            info!(
+                target: LIFECYCLE_LOG_TARGET, server = %self.config.name,
+                user = self.options.user_field(), "{}", why.status_phrase()
+            );
         }
         self.is_up.send_replace(false);
         self.changed.notify_one();

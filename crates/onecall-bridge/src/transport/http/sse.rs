@@ -268,7 +268,7 @@ impl SseClient {
                 return format!("has closed its event stream: {error}");
             }
             if early_ends <= 1 {
-                warn!(%server, "the event stream of the server has ended, opening it again: {error}");
+                warn!(%server, user = peer.user(), "the event stream of the server has ended, opening it again: {error}");
             }
         }
     }
