@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_bridge::{Bridge, Guard, ServerState};
-use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
+use onecall_config::{PerUserSettings, Secret, ServerConfig, StdioTransport, Transport};
 use onecall_core::{
     AnswerForm, CallHandler, CallableName, Freshness, LogIndex, ResolvedCall, RunContext, RunId,
     RunKind, ServerName, ToolResolver, ToolValue,
@@ -67,6 +67,7 @@ pub fn command(name: &str, command: &str, args: &[&str]) -> ServerConfig {
         call_timeout: Some(TEST_TIMEOUT),
         lazy: false,
         pins: None,
+        per_user: PerUserSettings::default(),
     }
 }
 
