@@ -109,13 +109,12 @@ impl StartError {
 
     /// Whether the remedy is to log in, for the first time or with more rights.
     pub fn advises_login(&self) -> bool {
-        let lacks_scope = matches!(
-            self,
-            Self::Request {
-                source: RequestError::Http(HttpError::Access(AccessError::NeedsScope { .. })),
-                ..
+        let lacks_scope = match self {
+            Self::Request { source: RequestError::Http(HttpError::Access(error)), .. } => {
+                matches!(error, AccessError::NeedsScope { .. } | AccessError::UserNeedsScope { .. })
             }
-        );
+            _ => false,
+        };
         lacks_scope || self.needs_login()
     }
 
@@ -185,6 +184,20 @@ pub(crate) enum RequestError {
     /// The connection had closed before the request was sent.
     #[error("{reason}")]
     ClosedBeforeSending { reason: Arc<str> },
+}
+
+impl RequestError {
+    /// Whether the remedy is that the user logs in, for the first time or with more rights.
+    pub fn advises_login(&self) -> bool {
+        matches!(
+            self,
+            Self::Http(HttpError::Access(
+                AccessError::NeedsLogin { .. }
+                    | AccessError::NeedsScope { .. }
+                    | AccessError::UserNeedsScope { .. }
+            ))
+        )
+    }
 }
 
 /// Why a message could not be sent to a server. No part of it was sent.

@@ -17,6 +17,7 @@ use onecall_core::{
     WorkspaceAccess,
 };
 use onecall_engine::Engines;
+use onecall_login::UserVault;
 use onecall_runtime::{
     Cache, Directory, LearnedTypes, Metrics, MetricsState, NameLookup, Observer, Plan, PlanAnswer,
     PlanFailure, PlanProblems, PlanRequest, Preview, Recorder, RunOptions, SaveError, Sessions,
@@ -35,6 +36,7 @@ use crate::plan::PlanTools;
 use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
+use crate::user_logins::UserLogins;
 use crate::{record_settings, revision, settings};
 
 /// How long a shutdown waits for pending writes to the store.
@@ -61,6 +63,8 @@ pub struct Gateway {
     pub(crate) exposure: Exposure,
     /// The folder in which programs find a file for each tool, if there is one.
     pub(crate) tool_folder: Option<Arc<ToolFolder>>,
+    /// Logins of users to servers, if there are users and pages for them.
+    user_logins: Option<Arc<UserLogins>>,
 }
 
 /// Where a gateway keeps data outside its memory. Each of these is optional.
@@ -75,6 +79,8 @@ pub struct GatewayStorage {
     /// The store for durable runs and approvals. Without it, runs for which the configuration needs
     /// one are refused.
     pub durable: Option<Arc<dyn DurableStore>>,
+    /// Secrets and logins of users. Without it, users have no credentials of their own.
+    pub user_vault: Option<Arc<UserVault>>,
 }
 
 /// No tool that programs may call has this name, or several have it. The display text is for
@@ -126,6 +132,14 @@ fn quoted(names: &[CallableName]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
+/// The logins of users, if the configuration says at which address their pages are.
+fn user_logins(config: &Config, vault: Option<Arc<UserVault>>) -> Option<Arc<UserLogins>> {
+    let public_url = config.users.as_ref()?.public_url.as_deref()?;
+    let logins = UserLogins::new(vault?, public_url, None);
+    logins.set_servers(&config.servers);
+    Some(Arc::new(logins))
+}
+
 impl Gateway {
     /// Starts a gateway and returns at once; its servers start as `start` says. Must be called
     /// inside a tokio runtime.
@@ -136,7 +150,8 @@ impl Gateway {
         guard: Guard,
         storage: GatewayStorage,
     ) -> Arc<Self> {
-        let GatewayStorage { store, tool_folder, downloads, durable } = storage;
+        let GatewayStorage { store, tool_folder, downloads, durable, user_vault } = storage;
+        let user_logins = user_logins(&config, user_vault);
         let exposure = Exposure::new(&config.expose_tools);
         let keeps_display_metadata = !exposure.is_empty();
         let limits = config.limits;
@@ -188,6 +203,7 @@ impl Gateway {
             list_changes,
             exposure,
             tool_folder: tool_folder.map(Arc::new),
+            user_logins,
         });
         let watch = gateway.bridge.watch();
         tokio::spawn(Self::save_listings_on_change(Arc::downgrade(&gateway), watch));
@@ -250,6 +266,12 @@ impl Gateway {
         if let Some(recorder) = &self.shared.recorder {
             recorder.set_own_definitions(bytes);
         }
+    }
+
+    /// Logins of users to servers, if there are users and pages for them.
+    #[must_use]
+    pub fn user_logins(&self) -> Option<&Arc<UserLogins>> {
+        self.user_logins.as_ref()
     }
 
     /// Durable runs, if there are any in this configuration.

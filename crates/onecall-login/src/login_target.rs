@@ -6,6 +6,7 @@ use reqwest::Url;
 
 use crate::error::LoginError;
 use crate::login_place::{LoginOwner, LoginPlace};
+use crate::vault;
 
 /// A server to which a user can log in, with its settings and the place of the login.
 pub(crate) struct LoginTarget {
@@ -38,4 +39,19 @@ impl LoginTarget {
         let place = place.ok_or(LoginError::NoVault)?;
         Ok(Self { name: name.clone(), settings: settings.clone(), url, place })
     }
+}
+
+/// The name under which logins of users to `server` are stored; `None` if the server supports no logins.
+#[must_use]
+pub fn login_name(server: &ServerConfig) -> Option<String> {
+    let transport = match &server.transport {
+        Transport::Stdio(_) | Transport::Unresolved(_) => return None,
+        Transport::Auto(transport)
+        | Transport::Either { http: transport, .. }
+        | Transport::Http(transport)
+        | Transport::Sse(transport) => transport,
+    };
+    let client_id = transport.oauth.as_ref()?.client_id.as_deref();
+    let url = Url::parse(&transport.url).ok()?;
+    Some(vault::login_name(&url, client_id).to_string())
 }

@@ -43,7 +43,7 @@ impl SealedLogin {
     /// Identifies the stored version; `None` if there is no login.
     pub fn stamp(&self) -> Option<Vec<u8>> {
         // Each encryption has a new nonce.
-        self.vault.stored(&self.key).ok()?.map(|(content, _)| content.nonce)
+        self.vault.stored(&self.key).ok()?.map(|stored| stored.content.nonce)
     }
 
     /// Decrypts the login, if there is one.
@@ -63,7 +63,7 @@ impl SealedLogin {
             detail: error.to_string(),
         })?;
         let stored = self.vault.stored(&self.key).map_err(|source| self.error(source))?;
-        let version = stored.map(|(_, version)| version);
+        let version = stored.map(|stored| stored.version);
         Ok(LockedSealedLogin { login: self, version, _lock: lock })
     }
 

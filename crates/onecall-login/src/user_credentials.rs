@@ -101,6 +101,23 @@ impl UserCredentials {
         resolved.map_err(|missing| MissingSecrets { user: Some(user.clone()), ..missing }.into())
     }
 
+    /// A text that changes whenever a secret of `user` for `server` is set or removed. A process or
+    /// connection that was started with another version has old secrets.
+    ///
+    /// # Errors
+    /// If the vault cannot be read.
+    pub fn secrets_version(
+        &self,
+        user: &UserName,
+        server: &ServerConfig,
+    ) -> Result<String, VaultError> {
+        let names = server.user_secret_names();
+        self.vault.as_ref().map_or_else(
+            || Ok(String::new()),
+            |vault| vault.secrets_version(user, names.iter().copied()),
+        )
+    }
+
     /// The login of `user` to `server`; `None` if the server does not support logins, or if there is no
     /// vault for logins of users.
     #[must_use]

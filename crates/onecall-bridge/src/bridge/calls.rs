@@ -136,7 +136,7 @@ impl ToolResolver for Bridge {
                 AliasMatch::Unknown => {}
             }
             if let Some(server) = self.unlisted_server(name) {
-                let message = server.unavailable_message();
+                let message = server.unavailable_call_message();
                 let error = ToolError::NeverSent { name: name.clone(), message };
                 let spec = Arc::new(placeholder_spec(name, server.name()));
                 return Resolution::Unavailable { spec, error };

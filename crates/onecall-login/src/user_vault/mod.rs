@@ -15,8 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_config::Directories;
 use onecall_core::storage::{
-    ReplacedVersion, SealedSecret, StoredUserSecret, UserSecretKey, UserSecretKind,
-    UserSecretStore, WriteOutcome,
+    ReplacedVersion, StoredUserSecret, UserSecretKey, UserSecretKind, UserSecretStore, WriteOutcome,
 };
 use onecall_core::{DigestBuilder, Secret, Timestamp, UserName};
 
@@ -182,13 +181,31 @@ impl UserVault {
         }
     }
 
-    /// The stored secret without its value.
+    /// The secret as it is stored.
     pub(crate) fn stored(
         &self,
         key: &UserSecretKey,
-    ) -> Result<Option<(SealedSecret, u64)>, VaultError> {
-        let stored = self.store.user_secret(key)?;
-        Ok(stored.map(|stored| (stored.content, stored.version)))
+    ) -> Result<Option<StoredUserSecret>, VaultError> {
+        Ok(self.store.user_secret(key)?)
+    }
+
+    /// A text that changes whenever one of these secrets is set or removed, but not when the key is
+    /// replaced.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn secrets_version<'n>(
+        &self,
+        user: &UserName,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<String, VaultError> {
+        let mut version = String::new();
+        for name in names {
+            if let Some(stored) = self.store.user_secret(&secret_key(user, name))? {
+                version.push_str(&format!("{name}={}@{};", stored.version, stored.changed.0));
+            }
+        }
+        Ok(version)
     }
 
     /// Removes a secret; returns whether there was one.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
-use onecall_core::storage::{Reencryption, StoreError};
+use onecall_core::storage::{Reencryption, SealedSecret, StoreError};
 use onecall_store::{SqliteStore, open_durable};
 
 use super::*;

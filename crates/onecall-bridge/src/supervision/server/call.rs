@@ -140,7 +140,7 @@ impl Server {
             (data.peer.clone(), data.parameters.clone())
         };
         let Some(peer) = peer else {
-            return Err(CallError::NeverSent(self.unavailable_message()));
+            return Err(CallError::NeverSent(self.unavailable_call_message()));
         };
         let (tool, arguments) = (&spec.tool, &call.arguments);
         let header_arguments =
@@ -166,13 +166,32 @@ impl Server {
         match peer.request_reply(request, self.config.call_timeout, decode).await {
             Ok(answer) => Ok(answer.limited_to(self.options.limits.max_result_bytes)),
             Err(RequestError::ClosedBeforeSending { .. }) => {
-                Err(CallError::NeverSent(self.unavailable_message()))
+                Err(CallError::NeverSent(self.unavailable_call_message()))
             }
             Err(error @ RequestError::NotSent(SendError::Closed)) => {
                 Err(CallError::NeverSent(error.to_string()))
             }
+            Err(error @ RequestError::Closed { .. }) if self.waits_for_login() => {
+                Err(CallError::Failed(self.with_login_link(error.to_string())))
+            }
+            Err(error) if error.advises_login() => {
+                Err(CallError::Failed(self.with_login_link(error.to_string())))
+            }
             Err(error) => Err(CallError::failed(error)),
         }
+    }
+
+    /// The error text for a call while the server is not connected. If the user has to log in, it has a
+    /// link for that, so it must not be logged.
+    pub fn unavailable_call_message(&self) -> String {
+        let message = self.unavailable_message();
+        if self.waits_for_login() { self.with_login_link(message) } else { message }
+    }
+
+    /// Adds a link to the login page to an error message, if there is such a page for the user.
+    fn with_login_link(&self, message: String) -> String {
+        let link = self.login.as_ref().and_then(|login| login.link_advice());
+        link.map_or(message.clone(), |link| format!("{message}; {link}"))
     }
 
     /// Waits a short time for a server that is about to restart; returns whether it is up.

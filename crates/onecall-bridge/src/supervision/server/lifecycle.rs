@@ -39,7 +39,7 @@ impl Server {
     /// Runs the server, and restarts it whenever it ends, until `stop` is set; returns when it has
     /// exited.
     pub async fn supervise(&self, guard: Guard, mut stop: watch::Receiver<StopReason>) {
-        if let Transport::Unresolved(unresolved) = &self.config.transport {
+        if let Some(reason) = self.unresolved_reason() {
             // A command that does not need the server should not report its problem.
             if self.options.start == ServerStart::OnDemand {
                 tokio::select! {
@@ -47,8 +47,7 @@ impl Server {
                     why = wait_for_stop(&mut stop) => return self.become_stopped(why),
                 }
             }
-            let (reason, failure_kind) = (unresolved.to_string(), FailureKind::Unresolved);
-            self.become_failed(&reason, "", failure_kind, NextStart::AfterReload);
+            self.become_failed(&reason, "", FailureKind::Unresolved, NextStart::AfterReload);
             return self.become_stopped(wait_for_stop(&mut stop).await);
         }
         tokio::select! {
@@ -65,6 +64,18 @@ impl Server {
             self.become_restarting();
         }
         self.become_stopped(wait_for_stop(&mut stop).await);
+    }
+
+    /// Why the server cannot be started with this entry.
+    fn unresolved_reason(&self) -> Option<String> {
+        match &self.config.transport {
+            Transport::Unresolved(unresolved) => Some(unresolved.to_string()),
+            // Without them it would run with the credentials of nobody or of somebody else.
+            _ if self.config.is_per_user() => {
+                Some("it needs the credentials of a user, and was started for no user".to_owned())
+            }
+            _ => None,
+        }
     }
 
     async fn wait_until_needed(&self) {
@@ -227,7 +238,7 @@ impl Server {
     }
 
     /// Whether the server is waiting for the user to log in.
-    fn waits_for_login(&self) -> bool {
+    pub(super) fn waits_for_login(&self) -> bool {
         let state = &self.lock().state;
         matches!(state, ServerState::Failed { next_start: NextStart::AfterLogin, .. })
     }
