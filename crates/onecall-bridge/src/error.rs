@@ -109,13 +109,12 @@ impl StartError {
 
     /// Whether the remedy is to log in, for the first time or with more rights.
     pub fn advises_login(&self) -> bool {
-        let lacks_scope = matches!(
-            self,
-            Self::Request {
-                source: RequestError::Http(HttpError::Access(AccessError::NeedsScope { .. })),
-                ..
+        let lacks_scope = match self {
+            Self::Request { source: RequestError::Http(HttpError::Access(error)), .. } => {
+                matches!(error, AccessError::NeedsScope { .. } | AccessError::UserNeedsScope { .. })
             }
-        );
+            _ => false,
+        };
         lacks_scope || self.needs_login()
     }
 

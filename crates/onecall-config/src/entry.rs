@@ -18,6 +18,9 @@ use crate::model::{OAuthConfig, RemoteTransport, StdioTransport, Transport};
 use crate::oauth;
 use crate::pin::pin_file;
 use crate::reader::{self, Entry, Section};
+use crate::user_template::{
+    ExpandedValue, PerUserSettings, UserTemplate, expand_value, is_header_value,
+};
 
 pub(crate) struct EntryReader<'n> {
     /// The name of the entry in messages.
@@ -28,6 +31,33 @@ pub(crate) struct EntryReader<'n> {
     pub(crate) expand: ExpandFn,
     /// The gateway's environment variables that every entry with a command gets.
     pub(crate) inherited: &'n [String],
+    /// Whether `${user:NAME}` in a value is a secret of the user.
+    pub(crate) user_references: UserReferences,
+}
+
+/// What `${user:NAME}` in `env` and `headers` is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UserReferences {
+    /// A secret of the user.
+    Secrets,
+    /// What any other text of the entry makes of it.
+    None,
+}
+
+/// Values of an entry by name: those that are the same for all users, and the others.
+#[derive(Default)]
+struct EntryValues {
+    shared: BTreeMap<String, Secret>,
+    per_user: BTreeMap<String, UserTemplate>,
+}
+
+type UserTemplates = BTreeMap<String, UserTemplate>;
+
+/// Whose credentials a server gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CredentialOwner {
+    Shared,
+    User,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,8 +135,12 @@ impl<'n> EntryReader<'n> {
     }
 
     /// The variables that a child process gets besides the common base: those that it inherits by
-    /// name, if they are set, and those of its own entry.
+    /// name, if they are set, and those of its own entry. A local tool has no variables of users.
     pub(crate) fn env(&self, report: &mut Report) -> BTreeMap<String, Secret> {
+        self.env_values(report).shared
+    }
+
+    fn env_values(&self, report: &mut Report) -> EntryValues {
         let own = self.section.get("env_inherit");
         let own = own.and_then(|node| variable_names(node, &self.what("env_inherit"), report));
         let names = self.inherited.iter().chain(own.iter().flatten());
@@ -115,8 +149,10 @@ impl<'n> EntryReader<'n> {
             Some((name.clone(), Secret::new(value)))
         });
         let mut env: BTreeMap<String, Secret> = inherited.collect();
-        env.extend(self.values("env", is_variable_name, |value| !value.contains('\0'), report));
-        env
+        let own = self.values("env", is_variable_name, |value| !value.contains('\0'), report);
+        own.per_user.keys().for_each(|name| drop(env.remove(name)));
+        env.extend(own.shared);
+        EntryValues { shared: env, per_user: own.per_user }
     }
 
     /// The file for the server's pins, if the entry asks for pinning.
@@ -158,7 +194,8 @@ impl<'n> EntryReader<'n> {
         reader::seconds(node, &self.what(key), report)
     }
 
-    pub(crate) fn transport(&self, report: &mut Report) -> Option<Transport> {
+    /// How the server is reached, and what it needs from each user.
+    pub(crate) fn transport(&self, report: &mut Report) -> Option<(Transport, PerUserSettings)> {
         let kind = self.kind(report)?;
         let (foreign, home): (&[&str], _) = match kind {
             TransportKind::Stdio => (&["url", "headers", "oauth"], "http and sse servers"),
@@ -171,11 +208,69 @@ impl<'n> EntryReader<'n> {
                 format!("'{}' is for {home}, but {} uses {}", entry.key, self.label, kind.name());
             report.add(Problem::new(entry.at, message).with_help("remove it"));
         }
-        match kind {
-            TransportKind::Stdio => self.stdio(report).map(Transport::Stdio),
-            TransportKind::Auto => self.remote(kind, report).map(Transport::Auto),
-            TransportKind::Http => self.remote(kind, report).map(Transport::Http),
-            TransportKind::Sse => self.remote(kind, report).map(Transport::Sse),
+        let remote = |make: fn(RemoteTransport) -> Transport, report: &mut Report| {
+            let (remote, headers) = self.remote(kind, report)?;
+            let per_user = PerUserSettings { headers, ..PerUserSettings::default() };
+            Some((make(remote), per_user))
+        };
+        let (transport, mut per_user) = match kind {
+            TransportKind::Stdio => {
+                let (stdio, env) = self.stdio(report)?;
+                let per_user = PerUserSettings { env, ..PerUserSettings::default() };
+                (Transport::Stdio(stdio), per_user)
+            }
+            TransportKind::Auto => remote(Transport::Auto, report)?,
+            TransportKind::Http => remote(Transport::Http, report)?,
+            TransportKind::Sse => remote(Transport::Sse, report)?,
+        };
+        per_user.login = self.has_user_logins(&transport, &per_user, report)?;
+        Some((transport, per_user))
+    }
+
+    /// Whether each user logs in to the server, as `credentials` says. `None` if `credentials` does not
+    /// fit the rest of the entry.
+    fn has_user_logins(
+        &self,
+        transport: &Transport,
+        per_user: &PerUserSettings,
+        report: &mut Report,
+    ) -> Option<bool> {
+        let Some(node) = self.section.get("credentials") else { return Some(false) };
+        let names = [("shared", CredentialOwner::Shared), ("user", CredentialOwner::User)];
+        let what = self.what("credentials");
+        let owner = reader::choice(node, &what, "a kind of credentials", &names, report)?;
+        let mut misfit = |message: String, help: &str| {
+            report.add(Problem::new(node.at, message).with_help(help));
+            None
+        };
+        let oauth = match transport {
+            Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => {
+                remote.oauth.is_some()
+            }
+            Transport::Stdio(_) | Transport::Either { .. } | Transport::Unresolved(_) => false,
+        };
+        match owner {
+            CredentialOwner::Shared if per_user.is_empty() => Some(false),
+            CredentialOwner::Shared => misfit(
+                format!("{} has 'credentials: shared' and '${{user:…}}'", self.label),
+                "remove 'credentials', or write ${NAME} for a value that all users share",
+            ),
+            CredentialOwner::User if oauth || !per_user.is_empty() => Some(oauth),
+            CredentialOwner::User if matches!(transport, Transport::Stdio(_)) => misfit(
+                format!(
+                    "{} has 'credentials: user', but nothing in its entry differs between users",
+                    self.label
+                ),
+                "give it a secret of each user under 'env', as in TOKEN: \"${user:TOKEN}\"",
+            ),
+            CredentialOwner::User => misfit(
+                format!(
+                    "{} has 'credentials: user' and credentials for everybody: an Authorization \
+                     header, or a user in 'url'",
+                    self.label
+                ),
+                "remove them, so that each user logs in; or write '${user:NAME}' in the header",
+            ),
         }
     }
 
@@ -225,17 +320,19 @@ impl<'n> EntryReader<'n> {
         kind
     }
 
-    fn stdio(&self, report: &mut Report) -> Option<StdioTransport> {
+    /// The child process, and its variables with secrets of users.
+    fn stdio(&self, report: &mut Report) -> Option<(StdioTransport, UserTemplates)> {
         let command = self.required("command", TransportKind::Stdio, report).and_then(|node| {
             let what = self.what("command");
             let command = self.path(node, &what, report)?;
             reader::not_empty(node, &what, command, report)
         });
         let args = self.args(report);
-        let env = self.env(report);
+        let EntryValues { shared: env, per_user } = self.env_values(report);
         let cwd =
             self.section.get("cwd").and_then(|node| self.path(node, &self.what("cwd"), report));
-        Some(StdioTransport { command: command?, args, env, cwd: cwd.map(PathBuf::from) })
+        let cwd = cwd.map(PathBuf::from);
+        Some((StdioTransport { command: command?, args, env, cwd }, per_user))
     }
 
     fn args(&self, report: &mut Report) -> Vec<String> {
@@ -252,7 +349,12 @@ impl<'n> EntryReader<'n> {
         items.iter().filter_map(&mut argument).collect()
     }
 
-    fn remote(&self, kind: TransportKind, report: &mut Report) -> Option<RemoteTransport> {
+    /// The remote server, and its headers with secrets of users.
+    fn remote(
+        &self,
+        kind: TransportKind,
+        report: &mut Report,
+    ) -> Option<(RemoteTransport, UserTemplates)> {
         let url = self.required("url", kind, report).and_then(|node| {
             let what = self.what("url");
             let text = reader::text(node, &what, report)?;
@@ -264,18 +366,19 @@ impl<'n> EntryReader<'n> {
             };
             Some((url, read))
         });
-        let is_value = |value: &str| !value.contains(|c: char| c.is_control() && c != '\t');
-        let headers = self.values("headers", is_header_name, is_value, report);
+        let headers = self.values("headers", is_header_name, is_header_value, report);
+        let EntryValues { shared: headers, per_user } = headers;
         let what = self.what("oauth");
         let oauth = match self.section.get("oauth").filter(|node| !node.is_null()) {
             Some(node) => oauth::read(node, &what, self.environment, report),
             None => Some(OAuthConfig::default()),
         };
         let (url, read) = url?;
-        let is_named = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        let mut names = headers.keys().chain(per_user.keys());
+        let is_named = names.any(|name| name.eq_ignore_ascii_case("authorization"));
         let names_user = !read.username().is_empty() || read.password().is_some();
         let oauth = oauth.filter(|_| !is_named && !names_user);
-        Some(RemoteTransport { url, headers, oauth })
+        Some((RemoteTransport { url, headers, oauth }, per_user))
     }
 
     fn required(&self, key: &str, kind: TransportKind, report: &mut Report) -> Option<&'n Node> {
@@ -295,10 +398,10 @@ impl<'n> EntryReader<'n> {
         is_name: fn(&str) -> bool,
         is_value: impl Fn(&str) -> bool,
         report: &mut Report,
-    ) -> BTreeMap<String, Secret> {
+    ) -> EntryValues {
         let what = self.what(key);
         let entries = self.section.get(key).and_then(|node| reader::entries(node, &what, report));
-        let mut values = BTreeMap::new();
+        let mut values = EntryValues::default();
         for entry in entries.unwrap_or_default() {
             if !is_name(entry.key) {
                 report.add(Problem::new(entry.at, format!("a name in {what} is not valid")));
@@ -306,16 +409,51 @@ impl<'n> EntryReader<'n> {
             }
             let what = format!("'{}' in {what}", entry.key);
             let Some(text) = reader::scalar_text(entry.value, &what, report) else { continue };
-            let Some(value) = self.expanded(entry.value, &what, text, report) else { continue };
-            if !is_value(&value) {
+            let Some(value) = self.expanded_value(entry.value, &what, text, report) else {
+                continue;
+            };
+            let is_valid = match &value {
+                ExpandedValue::Shared(text) => is_value(text),
+                ExpandedValue::PerUser(template) => template.texts().all(&is_value),
+            };
+            if !is_valid {
                 let message = format!("{what} holds a character that is not allowed");
                 let help = "line breaks and other control characters cannot be sent";
                 report.add(Problem::new(entry.value.at, message).with_help(help));
                 continue;
             }
-            values.insert(entry.key.to_owned(), Secret::new(value));
+            let name = entry.key.to_owned();
+            match value {
+                ExpandedValue::Shared(text) => drop(values.shared.insert(name, Secret::new(text))),
+                ExpandedValue::PerUser(template) => drop(values.per_user.insert(name, template)),
+            }
         }
         values
+    }
+
+    /// Expands the variables in a value of `node`, and keeps references to secrets of users.
+    fn expanded_value(
+        &self,
+        node: &Node,
+        what: &str,
+        text: &str,
+        report: &mut Report,
+    ) -> Option<ExpandedValue> {
+        let expanded = match self.user_references {
+            UserReferences::Secrets => expand_value(text, self.environment, self.expand),
+            UserReferences::None => {
+                (self.expand)(text, self.environment).map(ExpandedValue::Shared)
+            }
+        };
+        match expanded {
+            Ok(ExpandedValue::Shared(text)) => {
+                reader::check_expanded(node, what, Ok(text), report).map(ExpandedValue::Shared)
+            }
+            Ok(template) => Some(template),
+            Err(error) => {
+                reader::check_expanded(node, what, Err(error), report).map(ExpandedValue::Shared)
+            }
+        }
     }
 
     /// Reads the path of a program or a folder, and expands its variables and the home directory.

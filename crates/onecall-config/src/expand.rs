@@ -1,11 +1,16 @@
 //! Expands references to environment variables and secrets in configured text: `${NAME}` and
-//! `${NAME:-default}`. Anything else stays unchanged, also a lone `$` and `$NAME`.
+//! `${NAME:-default}`. Anything else stays unchanged, also a lone `$` and `$NAME`. A reference to a
+//! secret of a user, `${user:NAME}`, is an error here; [`user_template`](crate::user_template) reads
+//! the values that may have one.
 
 use thiserror::Error;
 
 use onecall_core::Secret;
 
 use crate::secrets::Secrets;
+
+/// How a reference to a secret of a user begins, after its `${`.
+pub(crate) const USER_PREFIX: &str = "user:";
 
 /// The values that references in a configuration can have: environment variables, and after them
 /// the user's secrets. Secrets are only used for references, so that a server gets none that its
@@ -80,6 +85,10 @@ pub(crate) enum ExpandError {
     InvalidName,
     #[error("a default inside '${{…}}' contains another '${{'")]
     Nested,
+    #[error("'${{user:…}}' can only be in 'env' and 'headers' of a server")]
+    UserReference,
+    #[error("a '${{user:' is not followed by the name of a secret and '}}'")]
+    InvalidUserReference,
 }
 
 impl ExpandError {
@@ -100,6 +109,15 @@ impl ExpandError {
                 "write ${NAME} or ${NAME:-default}, with a name of letters, digits and _".into()
             }
             Self::Nested => "a default is plain text up to the next '}'".into(),
+            Self::UserReference => {
+                "pass the secret of a user to the server as a variable under 'env' or as a header, or \
+                 write ${NAME} for one value that all users share"
+                    .into()
+            }
+            Self::InvalidUserReference => {
+                "write ${user:NAME}, with a name of letters, digits and _, and without a default"
+                    .into()
+            }
         }
     }
 }
@@ -180,6 +198,9 @@ fn resolve(reference: &str, environment: &Environment<'_>) -> Result<String, Exp
         Some((name, default)) => (name, Some(default)),
         None => (reference, None),
     };
+    if reference.starts_with(USER_PREFIX) {
+        return Err(ExpandError::UserReference);
+    }
     if !is_name(name) {
         return Err(ExpandError::InvalidName);
     }
@@ -245,6 +266,9 @@ mod tests {
             ("${A-b}", Err(ExpandError::InvalidName)),
             ("${:-d}", Err(ExpandError::InvalidName)),
             ("${NONE:-${KEY}}", Err(ExpandError::Nested)),
+            ("a${user:KEY}", Err(ExpandError::UserReference)),
+            ("${user:KEY:-d}", Err(ExpandError::UserReference)),
+            ("${user}", missing("user")),
         ];
         for (text, expected) in rows {
             assert_eq!(expand(text, &variables()), expected.map(str::to_owned), "{text}");

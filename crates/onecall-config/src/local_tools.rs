@@ -15,7 +15,7 @@ pub use self::model::{
 };
 pub use self::template::{Template, TemplatePart};
 use crate::document::{Node, Value};
-use crate::entry::EntryReader;
+use crate::entry::{EntryReader, UserReferences};
 use crate::error::{Problem, Report};
 use crate::expand::expand;
 use crate::path::{PathReader, is_root};
@@ -62,7 +62,15 @@ impl LocalToolReader<'_> {
         let section = Section::open(node, &label, LOCAL_TOOL, self.report)?;
         let at = key.map_or(node.at, |entry| entry.at);
         let (environment, inherited) = (self.paths.environment, self.inherited);
-        let entry = EntryReader { label, at, section, environment, expand, inherited };
+        let entry = EntryReader {
+            label,
+            at,
+            section,
+            environment,
+            expand,
+            inherited,
+            user_references: UserReferences::None,
+        };
         let name = self.name(&entry, key);
         let description = entry
             .section

@@ -19,6 +19,7 @@ use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
 use crate::store::{LogFiles, RecordLevel, StoreConfig};
 use crate::telemetry::TelemetryConfig;
+use crate::user_template::PerUserSettings;
 use crate::users::{AuditLevel, UsersConfig};
 
 /// The complete configuration.
@@ -217,6 +218,9 @@ pub struct ServerConfig {
     pub lazy: bool,
     /// The file with the server's pins, if only pinned tools may be called.
     pub pins: Option<PathBuf>,
+    /// What the server needs from each user. A server that needs something cannot be started before
+    /// [`for_user`](Self::for_user) has filled it in.
+    pub per_user: PerUserSettings,
 }
 
 impl ServerConfig {

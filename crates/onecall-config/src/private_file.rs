@@ -23,7 +23,7 @@ pub fn read_private_file(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If the system reports an error, others can read the file, or it does not belong to this user.
-pub(crate) fn read_secret_file(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read_secret_file(path: &Path) -> io::Result<Vec<u8>> {
     path.parent().map_or(Ok(()), check_own_folder)?;
     check_own_file(path)?;
     let mut file = File::open(path)?;
@@ -38,7 +38,7 @@ pub(crate) fn read_secret_file(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If the system reports an error, or the file or its folder does not belong to this user.
-pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
+pub fn open_lock_file(path: &Path) -> io::Result<File> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private_directory(directory)?;
     check_own_folder(directory)?;

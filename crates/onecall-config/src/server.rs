@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use onecall_core::ServerName;
 
 use crate::document::{Node, Position, Scalar, Value};
-use crate::entry::EntryReader;
+use crate::entry::{EntryReader, UserReferences};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, ExpandError, ExpandFn, expand, unset_variables};
 use crate::model::{ServerConfig, Transport, UnresolvedTransport};
 use crate::reader::{self, Entry, Section};
 use crate::schema::SERVER;
+use crate::user_template::{PerUserSettings, expand_value};
 
 /// The forms in which servers can be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub(crate) struct ServerReader<'r> {
     expand: ExpandFn,
     /// The gateway's environment variables that every server with a command gets.
     inherited: &'r [String],
+    user_references: UserReferences,
     report: &'r mut Report,
     /// The line on which each name was first given.
     lines: HashMap<String, usize>,
@@ -33,12 +35,15 @@ pub(crate) struct ServerReader<'r> {
 
 impl<'r> ServerReader<'r> {
     pub(crate) fn new(environment: &'r Environment<'r>, report: &'r mut Report) -> Self {
-        Self { environment, expand, inherited: &[], report, lines: HashMap::new() }
+        let user_references = UserReferences::Secrets;
+        Self { environment, expand, inherited: &[], user_references, report, lines: HashMap::new() }
     }
 
-    /// Uses another function than [`expand`] to replace variables.
+    /// Uses another function than [`expand`] to replace variables. References to secrets of users are
+    /// then plain text.
     pub(crate) fn expanding(mut self, expand: ExpandFn) -> Self {
         self.expand = expand;
+        self.user_references = UserReferences::None;
         self
     }
 
@@ -67,7 +72,9 @@ impl<'r> ServerReader<'r> {
         let section = Section::open(node, &label, SERVER, self.report)?;
         let at = key.map_or(node.at, |entry| entry.at);
         let (environment, expand, inherited) = (self.environment, self.expand, self.inherited);
-        let entry = EntryReader { label, at, section, environment, expand, inherited };
+        let user_references = self.user_references;
+        let entry =
+            EntryReader { label, at, section, environment, expand, inherited, user_references };
         let name = entry.name(key, self.report);
         // A disabled entry may refer to an unset variable or share its name, which is often why it
         // is disabled.
@@ -81,14 +88,18 @@ impl<'r> ServerReader<'r> {
         let lazy = entry.is_lazy(self.report);
         let connect_timeout = entry.optional_seconds("connect_timeout_seconds", self.report);
         let call_timeout = entry.optional_seconds("call_timeout_seconds", self.report);
-        let (name, transport) = (ServerName::new(name?.0), transport?);
+        let (name, (transport, per_user)) = (ServerName::new(name?.0), transport?);
         let pins = entry.pins(&name, &transport, self.report);
-        Some(ServerConfig { name, transport, connect_timeout, call_timeout, lazy, pins })
+        Some(ServerConfig { name, transport, connect_timeout, call_timeout, lazy, pins, per_user })
     }
 
     /// The transport of an entry. If unset variables are the only problem of the entry, the
     /// configuration stays valid and only this server is unavailable.
-    fn transport(&mut self, entry: &EntryReader<'_>, node: &Node) -> Option<Transport> {
+    fn transport(
+        &mut self,
+        entry: &EntryReader<'_>,
+        node: &Node,
+    ) -> Option<(Transport, PerUserSettings)> {
         let mut problems = Report::default();
         let transport = entry.transport(&mut problems);
         let mut places = Vec::new();
@@ -108,7 +119,8 @@ impl<'r> ServerReader<'r> {
             return transport;
         }
         let kind = if entry.section.get("command").is_some() { "stdio" } else { "http" };
-        Some(Transport::Unresolved(UnresolvedTransport { kind, variables }))
+        let unresolved = Transport::Unresolved(UnresolvedTransport { kind, variables });
+        Some((unresolved, PerUserSettings::default()))
     }
 
     fn check_unique(&mut self, name: &str, at: Position) {
@@ -132,7 +144,7 @@ fn find_unset(node: &Node, environment: &Environment<'_>, found: &mut impl FnMut
     match &node.value {
         Value::Scalar(Scalar { text, .. }) => {
             // Any other problem of the text is an error of the configuration.
-            if let Err(ExpandError::Missing(_)) = expand(text, environment) {
+            if let Err(ExpandError::Missing(_)) = expand_value(text, environment, expand) {
                 unset_variables(text, environment)
                     .into_iter()
                     .for_each(|name| found(node.at, name));

@@ -18,6 +18,7 @@ use onecall_core::{
     WorkspaceAccess,
 };
 use onecall_engine::Engines;
+use onecall_login::UserVault;
 use onecall_runtime::{
     AuditWriter, Cache, CallRates, Directory, LearnedTypes, Metrics, MetricsState, NameLookup,
     Observer, Plan, PlanAnswer, PlanFailure, PlanProblems, PlanRequest, Preview, Recorder,
@@ -36,6 +37,7 @@ use crate::plan::PlanTools;
 use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
+use crate::user_logins::UserLogins;
 use crate::views::UserViews;
 use crate::{audit_writer, record_settings, revision, settings};
 
@@ -71,6 +73,8 @@ pub struct Gateway {
     pub(crate) tool_folder: Option<Arc<ToolFolder>>,
     /// Whether the audit trail says that this gateway serves clients.
     pub(crate) is_serving: AtomicBool,
+    /// Logins of users to servers, if there are users and pages for them.
+    pub(crate) user_logins: Option<Arc<UserLogins>>,
 }
 
 /// Where a gateway keeps data outside its memory. Each of these is optional.
@@ -88,6 +92,8 @@ pub struct GatewayStorage {
     /// The store for the audit trail. Without it, calls for which the configuration needs one are
     /// refused.
     pub audit: Option<Arc<dyn AuditTrail>>,
+    /// Secrets and logins of users. Without it, users have no credentials of their own.
+    pub user_vault: Option<Arc<UserVault>>,
 }
 
 /// No tool that programs may call has this name, or several have it. The display text is for
@@ -139,6 +145,14 @@ fn quoted(names: &[CallableName]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
+/// The logins of users, if the configuration says at which address their pages are.
+fn user_logins(config: &Config, vault: Option<Arc<UserVault>>) -> Option<Arc<UserLogins>> {
+    let public_url = config.users.as_ref()?.public_url.as_deref()?;
+    let logins = UserLogins::new(vault?, public_url, None);
+    logins.set_servers(&config.servers);
+    Some(Arc::new(logins))
+}
+
 impl Gateway {
     /// Starts a gateway and returns at once; its servers start as `start` says. Must be called
     /// inside a tokio runtime.
@@ -149,7 +163,8 @@ impl Gateway {
         guard: Guard,
         storage: GatewayStorage,
     ) -> Arc<Self> {
-        let GatewayStorage { store, tool_folder, downloads, durable, audit } = storage;
+        let GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault } = storage;
+        let user_logins = user_logins(&config, user_vault);
         let exposure = Exposure::new(&config.expose_tools);
         let keeps_display_metadata = !exposure.is_empty();
         let limits = config.limits;
@@ -203,6 +218,7 @@ impl Gateway {
             exposure,
             tool_folder: tool_folder.map(Arc::new),
             is_serving: AtomicBool::new(false),
+            user_logins,
         });
         let watch = gateway.bridge.watch();
         tokio::spawn(Self::save_listings_on_change(Arc::downgrade(&gateway), watch));
@@ -289,6 +305,12 @@ impl Gateway {
         if let Some(recorder) = &self.shared.recorder {
             recorder.set_own_definitions(bytes);
         }
+    }
+
+    /// Logins of users to servers, if there are users and pages for them.
+    #[must_use]
+    pub fn user_logins(&self) -> Option<&Arc<UserLogins>> {
+        self.user_logins.as_ref()
     }
 
     /// Durable runs, if there are any in this configuration.

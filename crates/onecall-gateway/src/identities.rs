@@ -39,7 +39,7 @@ impl ServerIdentities for Identities {
 mod tests {
     use std::collections::BTreeMap;
 
-    use onecall_config::{Secret, StdioTransport, Transport};
+    use onecall_config::{PerUserSettings, Secret, StdioTransport, Transport};
 
     use super::*;
 
@@ -54,6 +54,7 @@ mod tests {
             call_timeout: None,
             lazy: false,
             pins: None,
+            per_user: PerUserSettings::default(),
         }
     }
 

@@ -21,6 +21,7 @@ mod settings;
 mod tool_folder;
 mod tree;
 mod unused;
+mod user_logins;
 mod views;
 
 pub use audit::audit_writer;
@@ -40,3 +41,7 @@ pub use settings::{record_settings, redactor};
 pub use tool_folder::ToolFolder;
 pub use tree::ToolTree;
 pub use unused::unused_entries;
+pub use user_logins::{
+    BrowserProof, CALLBACK_PATH, LOGIN_PATH, LoginContinuation, LoginQuestion, ProofKind,
+    TypedUserName, UserLoginError, UserLogins,
+};

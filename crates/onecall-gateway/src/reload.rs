@@ -104,6 +104,9 @@ impl Gateway {
             self.set_rules(&current);
         }
         self.shared.learned.iter().for_each(|learned| learned.set_origins(origins(&servers)));
+        if let Some(logins) = self.user_logins() {
+            logins.set_servers(&servers);
+        }
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
         self.shared.listings.iter().for_each(|listings| listings.remove(&reloaded.servers.removed));
         if let Some(cache) = &self.shared.cache {

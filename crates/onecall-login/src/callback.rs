@@ -37,12 +37,38 @@ pub(crate) struct CallbackListener {
 
 /// The parameters that the authorization server passes through the browser.
 #[derive(Debug, Default)]
-pub(crate) struct AuthorizationResponse {
-    pub state: String,
-    pub code: Option<Token>,
-    pub issuer: Option<String>,
-    pub error: Option<String>,
-    pub error_description: Option<String>,
+pub struct AuthorizationResponse {
+    pub(crate) state: String,
+    pub(crate) code: Option<Token>,
+    pub(crate) issuer: Option<String>,
+    pub(crate) error: Option<String>,
+    pub(crate) error_description: Option<String>,
+}
+
+impl AuthorizationResponse {
+    /// Reads the parameters from the query of the address that the browser was sent to.
+    #[must_use]
+    pub fn parse(query: &str) -> Self {
+        let mut response = Self::default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            let value = value.into_owned();
+            match &*name {
+                "state" => response.state = value,
+                "code" => response.code = Some(Token::new(value)),
+                "iss" => response.issuer = Some(value),
+                "error" => response.error = Some(value),
+                "error_description" => response.error_description = Some(value),
+                _ => {}
+            }
+        }
+        response
+    }
+
+    /// The value that names the login which the response belongs to.
+    #[must_use]
+    pub fn state(&self) -> &str {
+        &self.state
+    }
 }
 
 /// A browser that is waiting for a page.
@@ -107,7 +133,7 @@ async fn read_request(
     let target = words.next().filter(|method| *method == "GET").and(words.next());
     match target.and_then(|target| Url::parse(&format!("http://127.0.0.1{target}")).ok()) {
         Some(url) if url.path() == PATH => {
-            let response = parse_response(&url);
+            let response = AuthorizationResponse::parse(url.query().unwrap_or_default());
             if secrecy::constant_time_eq(&response.state, &state) {
                 return Some((response, Browser(stream)));
             }
@@ -119,22 +145,6 @@ async fn read_request(
             None
         }
     }
-}
-
-fn parse_response(url: &Url) -> AuthorizationResponse {
-    let mut response = AuthorizationResponse::default();
-    for (name, value) in url.query_pairs() {
-        let value = value.into_owned();
-        match &*name {
-            "state" => response.state = value,
-            "code" => response.code = Some(Token::new(value)),
-            "iss" => response.issuer = Some(value),
-            "error" => response.error = Some(value),
-            "error_description" => response.error_description = Some(value),
-            _ => {}
-        }
-    }
-    response
 }
 
 /// Sends a page. The page contains nothing from the request.

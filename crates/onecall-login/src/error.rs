@@ -4,8 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onecall_core::ServerName;
+use onecall_core::{ServerName, UserName};
 use thiserror::Error;
+
+use crate::user_vault::VaultError;
 
 /// Why a request cannot be made with a login. Other requests are not affected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -28,6 +30,14 @@ pub enum AccessError {
         missing: String,
         /// The command that asks for them.
         command: String,
+    },
+    /// A user of the gateway has to log in again, with more rights.
+    #[error("the login of user '{user}' does not allow this{}", scopes(missing))]
+    UserNeedsScope {
+        /// The scopes that the token lacks, as far as the server names them.
+        missing: String,
+        /// The user.
+        user: UserName,
     },
     /// The token has expired and could not be replaced; nothing was sent.
     #[error(
@@ -253,6 +263,14 @@ pub enum LoginError {
         "onecall cannot find your state directory, where logins are stored: set HOME or XDG_STATE_HOME"
     )]
     NoVault,
+    /// The login of a user in the vault cannot be used.
+    #[error("cannot use the login of user '{user}': {source}")]
+    UserVault {
+        /// The user.
+        user: UserName,
+        /// The reason.
+        source: VaultError,
+    },
     /// The file for tokens cannot be used.
     #[error("cannot use '{path}': {detail}", path = path.display())]
     Vault {

@@ -2,11 +2,12 @@
 //! receive the response, exchange the code for tokens and store them.
 
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_config::{OAuthConfig, ServerConfig};
-use onecall_core::ServerName;
 use onecall_core::text::one_line;
+use onecall_core::{ServerName, UserName};
 use reqwest::Url;
 use tokio::time::timeout;
 
@@ -14,9 +15,12 @@ use crate::callback::{AuthorizationResponse, CallbackListener};
 use crate::challenge::{AuthRequirement, Challenge};
 use crate::discovery::{Discovery, discover};
 use crate::error::LoginError;
+use crate::http::shown_origin;
+use crate::login_place::LoginOwner;
 use crate::login_target::LoginTarget;
 use crate::registration::{self, OAuthClient};
 use crate::token::TokenEndpoint;
+use crate::user_vault::UserVault;
 use crate::vault::StoredLogin;
 use crate::web::LoginHttpClient;
 use crate::{Token, address, scope, secrecy};
@@ -46,8 +50,8 @@ pub enum IssuerTrust {
 }
 
 /// A login whose authorization server is known. No secret has left this machine yet.
-pub struct PendingLogin<'a> {
-    target: LoginTarget<'a>,
+pub struct PendingLogin {
+    target: LoginTarget,
     web: LoginHttpClient,
     discovery: Discovery,
     scopes: Vec<String>,
@@ -55,29 +59,50 @@ pub struct PendingLogin<'a> {
     earlier_issuer: Option<String>,
 }
 
-impl<'a> PendingLogin<'a> {
-    /// Finds out where to log in to `server`. `asked` resolves to the server's response to a
-    /// request without a token, or to `None` if the server requires no login. It is polled only
+impl PendingLogin {
+    /// Finds out where the local user logs in to `server`. `asked` resolves to the server's response
+    /// to a request without a token, or to `None` if the server requires no login. It is polled only
     /// after the configuration entry was found to support logins.
     ///
     /// # Errors
     /// If the authorization server cannot be determined, or is not safe.
     pub async fn prepare<E: Display>(
-        server: &'a ServerConfig,
+        server: &ServerConfig,
         asked: impl Future<Output = Result<Option<AuthRequirement>, E>>,
     ) -> Result<Self, LoginError> {
-        let target = LoginTarget::of(server)?;
+        Self::prepare_target(LoginTarget::of(server, &LoginOwner::Local)?, asked).await
+    }
+
+    /// Finds out where a user of the gateway logs in to `server`, as [`prepare`](Self::prepare) does for
+    /// the local user. The tokens will be stored in `vault`.
+    ///
+    /// # Errors
+    /// If the authorization server cannot be determined, or is not safe.
+    pub async fn prepare_for_user<E: Display>(
+        server: &ServerConfig,
+        user: &UserName,
+        vault: &Arc<UserVault>,
+        asked: impl Future<Output = Result<Option<AuthRequirement>, E>>,
+    ) -> Result<Self, LoginError> {
+        let owner = LoginOwner::of(user, vault);
+        Self::prepare_target(LoginTarget::of(server, &owner)?, asked).await
+    }
+
+    async fn prepare_target<E: Display>(
+        target: LoginTarget,
+        asked: impl Future<Output = Result<Option<AuthRequirement>, E>>,
+    ) -> Result<Self, LoginError> {
         let web = LoginHttpClient::new(&target.url);
         address::check(&target.url, &target.url)?;
-        let challenge = challenge(target.name, asked).await?;
+        let challenge = challenge(&target.name, asked).await?;
         let asked = challenge.clone().unwrap_or_default();
         let discovery = discover(&web, &asked, target.settings.issuer.as_deref()).await?;
         if challenge.is_none() && discovery.is_assumed {
             return Err(LoginError::NotAsked { server: target.name.clone() });
         }
         // A previous login that cannot be read is replaced.
-        let earlier = target.login_file.read().ok().flatten();
-        let scopes = scopes(target.settings, &discovery, &asked, earlier.as_ref());
+        let earlier = target.place.read().ok().flatten();
+        let scopes = scopes(&target.settings, &discovery, &asked, earlier.as_ref());
         let earlier_issuer = earlier.and_then(|entry| entry.issuer);
         Ok(Self { target, web, discovery, scopes, earlier_issuer })
     }
@@ -93,7 +118,7 @@ impl<'a> PendingLogin<'a> {
         let (mut security_warnings, issuer) = (Vec::new(), self.discovery.shown_issuer());
         let foreign_endpoints = self.discovery.foreign_endpoints(settings.client_id.is_none());
         if !foreign_endpoints.is_empty() {
-            let (server, endpoints) = ((*name).clone(), foreign_endpoints.join(", "));
+            let (server, endpoints) = (name.clone(), foreign_endpoints.join(", "));
             security_warnings.push(LoginError::ForeignEndpoints {
                 server,
                 issuer: issuer.clone(),
@@ -104,7 +129,7 @@ impl<'a> PendingLogin<'a> {
         let is_known =
             self.earlier_issuer.is_some() && self.earlier_issuer == self.discovery.issuer;
         if settings.client_secret.is_some() && !is_own && !is_known {
-            security_warnings.push(LoginError::SecretForIssuer { server: (*name).clone(), issuer });
+            security_warnings.push(LoginError::SecretForIssuer { server: name.clone(), issuer });
         }
         security_warnings
     }
@@ -120,47 +145,95 @@ impl<'a> PendingLogin<'a> {
         limit: Duration,
         show: impl FnOnce(&str),
     ) -> Result<LoginGrant, LoginError> {
+        let listener = CallbackListener::open(self.target.settings.redirect_port).await?;
+        let started = self.start(trust, listener.redirect()).await?;
+        show(started.authorization_url());
+        let response = timeout(limit, listener.wait_for_response(started.state())).await;
+        let Ok((response, browser)) = response else {
+            return Err(LoginError::TimedOut { limit });
+        };
+        let outcome = started.finish(response).await;
+        browser.show_outcome(&outcome).await;
+        outcome
+    }
+
+    /// Begins the login at the authorization server, which will send the browser to `redirect`.
+    ///
+    /// # Errors
+    /// If something about the login is suspicious and only the configuration is trusted, or onecall
+    /// cannot be registered at the authorization server.
+    pub async fn start(
+        self,
+        trust: IssuerTrust,
+        redirect: &str,
+    ) -> Result<StartedLogin, LoginError> {
         if trust == IssuerTrust::Configuration
             && let Some(warning) = self.security_warnings().into_iter().next()
         {
             return Err(warning);
         }
-        let Self { target, web, discovery, scopes, .. } = &self;
-        let listener = CallbackListener::open(target.settings.redirect_port).await?;
-        let redirect = listener.redirect();
+        let Self { target, web, discovery, scopes, .. } = self;
         let client =
-            registration::client(web, discovery, target.settings, redirect, scopes).await?;
-        let state = secrecy::random_text().map_err(LoginError::NoRandomness)?;
+            registration::client(&web, &discovery, &target.settings, redirect, &scopes).await?;
+        let state = Token::new(secrecy::random_text().map_err(LoginError::NoRandomness)?);
         let verifier = Token::new(secrecy::random_text().map_err(LoginError::NoRandomness)?);
-        show(authorization_url(discovery, &client, redirect, &state, &verifier, scopes).as_str());
+        let url = authorization_url(&discovery, &client, redirect, &state, &verifier, &scopes);
+        let redirect = redirect.to_owned();
+        Ok(StartedLogin { target, web, discovery, scopes, client, redirect, state, verifier, url })
+    }
+}
 
-        let Ok((response, browser)) = timeout(limit, listener.wait_for_response(&state)).await
-        else {
-            return Err(LoginError::TimedOut { limit });
-        };
-        let outcome = self.exchange(response, client, redirect, &verifier).await;
-        browser.show_outcome(&outcome).await;
-        outcome
+/// A login for which the browser is at the authorization server.
+pub struct StartedLogin {
+    target: LoginTarget,
+    web: LoginHttpClient,
+    discovery: Discovery,
+    scopes: Vec<String>,
+    client: OAuthClient,
+    redirect: String,
+    state: Token,
+    verifier: Token,
+    url: Url,
+}
+
+impl StartedLogin {
+    /// The address that the user has to open.
+    #[must_use]
+    pub fn authorization_url(&self) -> &str {
+        self.url.as_str()
     }
 
-    /// Exchanges the code for tokens, and stores them.
-    async fn exchange(
-        &self,
-        response: AuthorizationResponse,
-        client: OAuthClient,
-        redirect: &str,
-        verifier: &Token,
-    ) -> Result<LoginGrant, LoginError> {
-        let Self { target, web, discovery, .. } = self;
-        let code = code(response, discovery)?;
+    /// The scheme, host and port of that address, for messages.
+    #[must_use]
+    pub fn authorization_origin(&self) -> String {
+        shown_origin(&self.url)
+    }
+
+    /// The value that the response must contain.
+    #[must_use]
+    pub fn state(&self) -> &str {
+        self.state.reveal()
+    }
+
+    /// Exchanges the code in the response for tokens, and stores them. The caller has compared the
+    /// state of the response.
+    ///
+    /// # Errors
+    /// If the login failed; the stored login is unchanged then.
+    pub async fn finish(self, response: AuthorizationResponse) -> Result<LoginGrant, LoginError> {
+        if !secrecy::constant_time_eq(&response.state, self.state.reveal()) {
+            return Err(LoginError::NoCode);
+        }
+        let Self { target, web, discovery, client, .. } = self;
+        let code = code(response, &discovery)?;
         let (url, resource) = (&discovery.token, discovery.resource.as_str());
-        let endpoint = TokenEndpoint { web, url, client: &client, resource };
-        let exchanged = endpoint.exchange(&code, verifier, redirect).await;
+        let endpoint = TokenEndpoint { web: &web, url, client: &client, resource };
+        let exchanged = endpoint.exchange(&code, &self.verifier, &self.redirect).await;
         let (tokens, granted) = exchanged.map_err(|error| LoginError::NoToken {
             issuer: discovery.shown_issuer(),
             detail: error.to_string(),
         })?;
-        let scopes = granted.unwrap_or_else(|| self.scopes.clone());
+        let scopes = granted.unwrap_or(self.scopes);
         let granted = LoginGrant { scopes: scopes.clone(), is_renewable: tokens.refresh.is_some() };
         // A secret that is in the configuration is not stored a second time.
         let is_configured = target.settings.client_id.is_some();
@@ -176,7 +249,7 @@ impl<'a> PendingLogin<'a> {
             wanted_scopes: Vec::new(),
             tokens: Some(tokens),
         };
-        target.login_file.lock().await?.write(&entry)?;
+        target.place.lock().await?.write(&entry)?;
         Ok(granted)
     }
 }
@@ -227,7 +300,7 @@ fn authorization_url(
     discovery: &Discovery,
     client: &OAuthClient,
     redirect: &str,
-    state: &str,
+    state: &Token,
     verifier: &Token,
     scopes: &[String],
 ) -> Url {
@@ -237,7 +310,7 @@ fn authorization_url(
         .append_pair("response_type", "code")
         .append_pair("client_id", &client.id)
         .append_pair("redirect_uri", redirect)
-        .append_pair("state", state)
+        .append_pair("state", state.reveal())
         .append_pair("code_challenge", &secrecy::challenge_for(verifier.reveal()))
         .append_pair("code_challenge_method", "S256")
         .append_pair("resource", &discovery.resource);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use onecall_config::{OAuthConfig, RemoteTransport};
-use onecall_core::ServerName;
 use onecall_core::text::{one_line, shell_word};
+use onecall_core::{ServerName, UserName};
 use reqwest::Url;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -16,8 +16,12 @@ use tracing::{debug, warn};
 use crate::Token;
 use crate::challenge::Challenge;
 use crate::error::{AccessError, LoginError};
+use crate::login_links::LoginLinkIssuer;
+use crate::login_place::{LockedLogin, LoginOwner, LoginPlace, Stamp};
+use crate::login_version::LoginVersion;
 use crate::token::{TokenEndpoint, TokenError, Tokens};
-use crate::vault::{LockedLogin, LoginFile, Stamp, StoredLogin};
+use crate::user_vault::UserVault;
+use crate::vault::StoredLogin;
 use crate::web::LoginHttpClient;
 use crate::{address, scope};
 
@@ -35,13 +39,22 @@ pub struct Login {
     server: ServerName,
     settings: OAuthConfig,
     web: LoginHttpClient,
-    /// The file in the vault; `None` if the user has no state directory.
-    login_file: Option<LoginFile>,
+    /// Where the login is stored; `None` if there is no state directory.
+    place: Option<LoginPlace>,
+    /// The user of the gateway that the login belongs to; `None` for the local user.
+    user: Option<UserLogin>,
     cache: Mutex<VaultCache>,
     /// Serializes renewals: waiting requests use the result of the first one.
     renewal_lock: tokio::sync::Mutex<()>,
     /// Whether the user has to log in.
     login_required: watch::Sender<bool>,
+}
+
+/// The user of a gateway that a login belongs to.
+struct UserLogin {
+    name: UserName,
+    /// Makes links to the login page, if it is served.
+    links: Option<Arc<dyn LoginLinkIssuer>>,
 }
 
 /// Why a token could not be replaced.
@@ -67,14 +80,41 @@ struct VaultCache {
 }
 
 impl Login {
-    /// The login of this server; `None` if its transport does not support one.
+    /// The login of the local user to this server; `None` if its transport does not support one.
     #[must_use]
     pub fn new(server: &ServerName, transport: &RemoteTransport) -> Option<Self> {
+        Self::of_owner(server, transport, &LoginOwner::Local)
+    }
+
+    /// The login of a user of the gateway to this server; `None` if its transport does not support one.
+    /// If the user has to log in, `links` makes a link to the login page.
+    #[must_use]
+    pub fn of_user(
+        server: &ServerName,
+        transport: &RemoteTransport,
+        user: &UserName,
+        vault: &Arc<UserVault>,
+        links: Option<Arc<dyn LoginLinkIssuer>>,
+    ) -> Option<Self> {
+        let owner = LoginOwner::of(user, vault);
+        let mut login = Self::of_owner(server, transport, &owner)?;
+        if let LoginOwner::User(name, _) = owner {
+            login.user = Some(UserLogin { name, links });
+        }
+        Some(login)
+    }
+
+    fn of_owner(
+        server: &ServerName,
+        transport: &RemoteTransport,
+        owner: &LoginOwner,
+    ) -> Option<Self> {
         let settings = transport.oauth.clone()?;
         let url = Url::parse(&transport.url).ok()?;
         Some(Self {
             server: server.clone(),
-            login_file: LoginFile::of_user(&url, settings.client_id.as_deref()),
+            place: owner.place(&url, settings.client_id.as_deref()),
+            user: None,
             web: LoginHttpClient::new(&url),
             settings,
             cache: Mutex::default(),
@@ -83,10 +123,37 @@ impl Login {
         })
     }
 
-    /// The instruction to the user when a login is needed.
+    /// The instruction to the user when a login is needed. It has no link, so that it can be logged.
     #[must_use]
     pub fn advice(&self) -> String {
-        format!("needs login; run `onecall login {}`", shell_word(self.server.as_str()))
+        match &self.user {
+            None => {
+                format!("needs login; run `onecall login {}`", shell_word(self.server.as_str()))
+            }
+            Some(UserLogin { name, links: Some(_) }) => {
+                format!("needs a login of user '{name}'")
+            }
+            Some(UserLogin { name, links: None }) => format!(
+                "needs a login of user '{name}', for which onecall has no page; an administrator has to \
+                 set 'public_url' under 'users' and serve over HTTP"
+            ),
+        }
+    }
+
+    /// The rest of an error message for a call that failed because a login is needed: where the user
+    /// logs in. It has a new link that can be used once, so it must not be logged. `None` if the advice
+    /// says everything.
+    #[must_use]
+    pub fn link_advice(&self) -> Option<String> {
+        let UserLogin { name, links } = self.user.as_ref()?;
+        let link = links.as_ref()?.login_link(name, &self.server)?;
+        Some(format!("open {link} in a browser to log in, then try again"))
+    }
+
+    /// Reads which version of the login is stored.
+    #[must_use]
+    pub fn version(&self) -> Option<LoginVersion> {
+        self.place.clone().map(LoginVersion::at)
     }
 
     /// The token to use now; `None` if there is no login.
@@ -133,8 +200,13 @@ impl Login {
             debug!(server = %self.server, "cannot store the missing scopes: {error}");
         }
         let missing = one_line(&challenge.scopes.join(" "), 300);
-        let command = format!("onecall login {}", shell_word(self.server.as_str()));
-        AccessError::NeedsScope { missing, command }
+        match &self.user {
+            None => {
+                let command = format!("onecall login {}", shell_word(self.server.as_str()));
+                AccessError::NeedsScope { missing, command }
+            }
+            Some(user) => AccessError::UserNeedsScope { missing, user: user.name.clone() },
+        }
     }
 
     /// Returns when the user has to log in before the server can be used.
@@ -150,8 +222,8 @@ impl Login {
 
     /// Returns when the stored login has changed.
     pub async fn changed(&self) {
-        let Some(login_file) = &self.login_file else { return std::future::pending().await };
-        while login_file.stamp() == self.cache().stamp {
+        let Some(place) = &self.place else { return std::future::pending().await };
+        while place.stamp() == self.cache().stamp {
             sleep(VAULT_POLL_INTERVAL).await;
         }
     }
@@ -169,7 +241,7 @@ impl Login {
         let is_good = tokens.are_fresh()
             || tokens.are_valid()
                 && cache.retry_renewal_at.is_some_and(|until| Instant::now() < until);
-        let is_current = self.login_file.as_ref().and_then(LoginFile::stamp) == cache.stamp;
+        let is_current = self.place.as_ref().and_then(LoginPlace::stamp) == cache.stamp;
         (is_good && is_current).then(|| tokens.access.clone())
     }
 
@@ -187,25 +259,25 @@ impl Login {
 
     async fn renew(&self, refused: Option<Token>) -> Result<Option<Token>, RenewalError> {
         let _renewal = self.renewal_lock.lock().await;
-        let Some(login_file) = &self.login_file else { return Ok(None) };
-        let entry = self.read_vault(login_file)?;
+        let Some(place) = &self.place else { return Ok(None) };
+        let entry = self.read_vault(place)?;
         if let Some(token) = usable_token(entry.as_ref(), refused.as_ref()) {
             return Ok(token);
         }
         // Another process may be renewing the token at the same time.
-        let locked = login_file.lock().await?;
-        let entry = self.read_vault(login_file)?;
+        let locked = place.lock().await?;
+        let entry = self.read_vault(place)?;
         if let Some(token) = usable_token(entry.as_ref(), refused.as_ref()) {
             return Ok(token);
         }
         let Some(entry) = entry else { return Ok(None) };
-        self.refresh(login_file, &locked, entry, refused).await
+        self.refresh(place, &locked, entry, refused).await
     }
 
     /// Exchanges the refresh token for new tokens and stores them.
     async fn refresh(
         &self,
-        login_file: &LoginFile,
+        place: &LoginPlace,
         locked: &LockedLogin<'_>,
         mut entry: StoredLogin,
         refused: Option<Token>,
@@ -229,7 +301,7 @@ impl Login {
                     // The token still works for this process until it expires.
                     warn!(server = %self.server, "cannot store the server's new token, so other processes cannot use it: {error}");
                 }
-                self.update_cache(login_file.stamp(), entry.tokens);
+                self.update_cache(place.stamp(), entry.tokens);
                 Ok(Some(token))
             }
             Err(TokenError::Refused { message }) => {
@@ -237,7 +309,7 @@ impl Login {
                 if let Err(error) = locked.write(&entry) {
                     debug!(server = %self.server, "cannot store that the login has ended: {error}");
                 }
-                self.update_cache(login_file.stamp(), None);
+                self.update_cache(place.stamp(), None);
                 Ok(None)
             }
             Err(error) => {
@@ -252,22 +324,22 @@ impl Login {
     }
 
     async fn store_missing_scopes(&self, scopes: &[String]) -> Result<(), LoginError> {
-        let Some(login_file) = &self.login_file else { return Ok(()) };
-        let locked = login_file.lock().await?;
+        let Some(place) = &self.place else { return Ok(()) };
+        let locked = place.lock().await?;
         if let Some(mut entry) = locked.read()? {
             entry.wanted_scopes = scope::union([&entry.wanted_scopes, &scopes.to_vec()]);
             locked.write(&entry)?;
-            self.update_cache(login_file.stamp(), entry.tokens);
+            self.update_cache(place.stamp(), entry.tokens);
         }
         Ok(())
     }
 
     /// Reads the vault. A login from an authorization server that the configuration does not allow
     /// is ignored.
-    fn read_vault(&self, login_file: &LoginFile) -> Result<Option<StoredLogin>, LoginError> {
+    fn read_vault(&self, place: &LoginPlace) -> Result<Option<StoredLogin>, LoginError> {
         // The stamp is read first, so that a change in the meantime is noticed at the next check.
-        let stamp = login_file.stamp();
-        let entry = login_file.read()?.filter(|entry| entry.is_allowed(&self.settings));
+        let stamp = place.stamp();
+        let entry = place.read()?.filter(|entry| entry.is_allowed(&self.settings));
         self.update_cache(stamp, entry.as_ref().and_then(|entry| entry.tokens.clone()));
         Ok(entry)
     }
@@ -278,6 +350,7 @@ impl Login {
         for token in used.flatten() {
             if !cache.used_tokens.contains(token) {
                 cache.used_tokens.push(token.clone());
+                self.place.iter().for_each(|place| place.observe(token.reveal()));
             }
         }
         let excess = cache.used_tokens.len().saturating_sub(MAX_USED_TOKENS);

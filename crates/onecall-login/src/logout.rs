@@ -1,11 +1,16 @@
 //! Ends a login: revokes its tokens and deletes them.
 
+use std::sync::Arc;
+
 use onecall_config::ServerConfig;
+use onecall_core::UserName;
 
 use crate::address;
 use crate::error::LoginError;
+use crate::login_place::LoginOwner;
 use crate::login_target::LoginTarget;
 use crate::token::TokenEndpoint;
+use crate::user_vault::UserVault;
 use crate::web::LoginHttpClient;
 
 /// The result of a logout.
@@ -20,13 +25,28 @@ pub enum LogoutOutcome {
     },
 }
 
-/// Deletes the login to `server`, and revokes its tokens if possible.
+/// Deletes the login of the local user to `server`, and revokes its tokens if possible.
 ///
 /// # Errors
 /// If the login cannot be deleted.
 pub async fn log_out(server: &ServerConfig) -> Result<LogoutOutcome, LoginError> {
-    let target = LoginTarget::of(server)?;
-    let locked = target.login_file.lock().await?;
+    end_login(LoginTarget::of(server, &LoginOwner::Local)?).await
+}
+
+/// Deletes the login of a user of the gateway to `server`, and revokes its tokens if possible.
+///
+/// # Errors
+/// If the login cannot be deleted.
+pub async fn log_out_user(
+    server: &ServerConfig,
+    user: &UserName,
+    vault: &Arc<UserVault>,
+) -> Result<LogoutOutcome, LoginError> {
+    end_login(LoginTarget::of(server, &LoginOwner::of(user, vault))?).await
+}
+
+async fn end_login(target: LoginTarget) -> Result<LogoutOutcome, LoginError> {
+    let locked = target.place.lock().await?;
     let entry = locked.read();
     locked.remove()?;
     let entry = match entry {
@@ -43,7 +63,7 @@ pub async fn log_out(server: &ServerConfig) -> Result<LogoutOutcome, LoginError>
     };
     let url = &address::parse_checked(url, &target.url)?;
     let web = LoginHttpClient::new(&target.url);
-    let client = entry.client(target.settings);
+    let client = entry.client(&target.settings);
     let endpoint = TokenEndpoint { web: &web, url, client: &client, resource: &entry.resource };
     let mut not_revoked = None;
     let access = Some((&tokens.access, "access_token"));

@@ -7,8 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use onecall_core::Digest;
 
-/// A random text of 256 bits.
-pub(crate) fn random_text() -> io::Result<String> {
+/// A random text of 256 bits, in 43 letters, digits, `-` and `_`.
+///
+/// # Errors
+/// If the system provides no random numbers.
+pub fn random_text() -> io::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{Directories, OAuthConfig, check_own_file, check_own_folder};
-use onecall_core::DigestBuilder;
+use onecall_core::{Digest, DigestBuilder};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
@@ -83,7 +83,7 @@ pub(crate) struct LoginFile {
 
 /// Identifies a version of a stored login.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     inode: u64,
     changed: (i64, i64),
 }
@@ -98,11 +98,7 @@ impl LoginFile {
 
     fn in_state_directory(state: &Path, server: &Url, client_id: Option<&str>) -> Self {
         let folder = state.join("onecall").join("logins");
-        let mut hasher = DigestBuilder::default();
-        hasher.add(server.as_str());
-        hasher.add([0]);
-        hasher.add(client_id.unwrap_or_default());
-        let name = hasher.finish();
+        let name = login_name(server, client_id);
         Self {
             file: folder.join(format!("{name}.json")),
             lock: folder.join(format!("{name}.lock")),
@@ -111,10 +107,10 @@ impl LoginFile {
     }
 
     /// The current version of the login; `None` if there is no login.
-    pub fn stamp(&self) -> Option<Stamp> {
+    pub fn stamp(&self) -> Option<FileStamp> {
         let metadata = fs::metadata(&self.file).ok()?;
         let changed = (metadata.mtime(), metadata.mtime_nsec());
-        Some(Stamp { inode: metadata.ino(), changed })
+        Some(FileStamp { inode: metadata.ino(), changed })
     }
 
     /// Reads the login, if there is one.
@@ -148,30 +144,10 @@ impl LoginFile {
     }
 
     /// Locks the login against changes by other processes.
-    pub async fn lock(&self) -> Result<LockedLogin<'_>, LoginError> {
-        let open = || -> io::Result<File> {
-            let folder = self.folder();
-            DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
-            check_own_folder(folder)?;
-            check_own_file(&self.lock)?;
-            if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
-                fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))?;
-            }
-            let mut options = OpenOptions::new();
-            options.create(true).append(true).mode(FILE_MODE).open(&self.lock)
-        };
-        let file = open().map_err(|error| self.error(error.to_string()))?;
-        let deadline = Instant::now() + LOCK_TIMEOUT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(LockedLogin { login_file: self, _lock: file }),
-                Err(TryLockError::Error(error)) => return Err(self.error(error.to_string())),
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    return Err(self.error("another process keeps it locked".to_owned()));
-                }
-                Err(TryLockError::WouldBlock) => sleep(LOCK_POLL_INTERVAL).await,
-            }
-        }
+    pub async fn lock(&self) -> Result<LockedFile<'_>, LoginError> {
+        let locked = open_locked(&self.lock).await;
+        let lock = locked.map_err(|error| self.error(error.to_string()))?;
+        Ok(LockedFile { login_file: self, _lock: lock })
     }
 
     fn folder(&self) -> &Path {
@@ -183,14 +159,47 @@ impl LoginFile {
     }
 }
 
+/// The name of a login: a digest of the server and the configured client id.
+pub(crate) fn login_name(server: &Url, client_id: Option<&str>) -> Digest {
+    let mut hasher = DigestBuilder::default();
+    hasher.add(server.as_str());
+    hasher.add([0]);
+    hasher.add(client_id.unwrap_or_default());
+    hasher.finish()
+}
+
+/// Opens and locks a file in a folder that only the owner can use. Waits while another process has the
+/// lock.
+pub(crate) async fn open_locked(path: &Path) -> io::Result<File> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+    check_own_folder(folder)?;
+    check_own_file(path)?;
+    if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))?;
+    }
+    let file = OpenOptions::new().create(true).append(true).mode(FILE_MODE).open(path)?;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                return Err(io::Error::other("another process keeps it locked"));
+            }
+            Err(TryLockError::WouldBlock) => sleep(LOCK_POLL_INTERVAL).await,
+        }
+    }
+}
+
 /// A locked login.
-pub(crate) struct LockedLogin<'a> {
+pub(crate) struct LockedFile<'a> {
     login_file: &'a LoginFile,
     /// The lock is released when the file is closed.
     _lock: File,
 }
 
-impl LockedLogin<'_> {
+impl LockedFile<'_> {
     pub fn read(&self) -> Result<Option<StoredLogin>, LoginError> {
         self.login_file.read()
     }

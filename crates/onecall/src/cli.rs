@@ -17,7 +17,7 @@ use crate::commands::install::{InstallArguments, TargetArguments};
 use crate::commands::servers::AddArguments;
 use crate::commands::{
     ApprovalsCommand, AuditArguments, CacheCommand, ConfigCommand, LogsArguments, RunsArguments,
-    SecretsCommand, StatsArguments,
+    SecretsCommand, StatsArguments, parse_user,
 };
 use crate::configuration::LazyConfiguration;
 use crate::http::HttpOptions;
@@ -541,11 +541,13 @@ Example:
     #[command(after_help = "\
 A reference ${NAME} in a configuration means the environment variable NAME, or the secret of this
 name if the variable is not set. A server gets only the secrets that its entry refers to. A running
-`onecall serve` applies changes at once.
+`onecall serve` applies changes at once. With --user, secrets are those of a user of a gateway, which
+are encrypted.
 
 Examples:
   onecall secrets set GITHUB_TOKEN
   gh auth token | onecall secrets set GITHUB_TOKEN
+  onecall secrets set JIRA_TOKEN --user anna
   onecall secrets list
   onecall secrets remove GITHUB_TOKEN")]
     Secrets {
@@ -578,11 +580,15 @@ Exit codes: 0 you are logged in, 1 you are not, 2 there is nothing to log in to,
     #[command(after_help = "\
 Deletes the login here, and revokes it at the authorization server if that is supported.
 
-Example:
-  onecall logout tracker")]
+Examples:
+  onecall logout tracker
+  onecall logout tracker --user anna")]
     Logout {
         /// The server's name in the configuration
         server: String,
+        /// End the login of this user of a gateway
+        #[arg(long, value_name = "USER", value_parser = parse_user)]
+        user: Option<UserName>,
     },
     /// Show what a program saves, with built-in data
     #[command(after_help = "Example:\n  onecall demo")]

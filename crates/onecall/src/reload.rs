@@ -18,6 +18,7 @@ use tracing::{debug, error, info, warn};
 use crate::cli::Global;
 use crate::logs;
 use crate::protection::{self, Overlaps};
+use crate::setup::Users;
 
 /// How often the files are checked. Polling is cheap, and also detects a file that an editor
 /// replaces by renaming.
@@ -34,6 +35,8 @@ pub(crate) struct ConfigWatcher {
     /// The configuration that the gateway was started with. Parts of it apply until a restart.
     started_with: Config,
     watched: WatchedFiles,
+    /// Whose credentials servers get.
+    users: Users,
 }
 
 /// Every file whose change may lead to another configuration, with its last known state.
@@ -42,8 +45,9 @@ pub(crate) struct WatchedFiles(Vec<(PathBuf, Option<FileState>)>);
 
 impl ConfigWatcher {
     /// Follows the configuration of a command, which was loaded before.
-    pub(crate) fn new(global: &Global, loaded: &LoadedConfig) -> Self {
+    pub(crate) fn new(global: &Global, loaded: &LoadedConfig, users: Users) -> Self {
         Self {
+            users,
             explicit: global.config.clone(),
             source: loaded.source.clone(),
             started_with: loaded.config.clone(),
@@ -77,7 +81,7 @@ impl ConfigWatcher {
 
     fn reload(&mut self, gateway: &Gateway) {
         let context = ProcessContext::current();
-        let loaded = match onecall_config::load(self.explicit.as_deref(), &context) {
+        let mut loaded = match onecall_config::load(self.explicit.as_deref(), &context) {
             Ok(loaded) => loaded,
             Err(error) => return error!("{error}\nthe previous configuration stays in use"),
         };
@@ -96,6 +100,7 @@ impl ConfigWatcher {
         if let Err(overlaps) = self.check_folders(&loaded) {
             return error!("{overlaps}\nthe previous configuration stays in use");
         }
+        self.users.resolve(&mut loaded.config);
         self.source = loaded.source;
         logs::configure(&loaded.config);
         log_reload(&gateway.reload(loaded.config));

@@ -19,14 +19,38 @@ use onecall_server::Approvals;
 use crate::cli::Global;
 use crate::logging::announce;
 use crate::terminal::is_quiet;
-use crate::{logs, protection, waiting};
+use crate::{logs, protection, user_vault, waiting};
 
 /// Loads the configuration and logs its warnings. Fails if it gives programs a folder that they
-/// must not have.
+/// must not have. Servers get the credentials of the local user.
 pub(crate) fn load(global: &Global) -> anyhow::Result<LoadedConfig> {
-    let loaded = read(global)?;
+    load_for(global, Users::Local)
+}
+
+/// Loads the configuration as [`load`] does, for these users.
+pub(crate) fn load_for(global: &Global, users: Users) -> anyhow::Result<LoadedConfig> {
+    let mut loaded = read(global)?;
     protection::check(&loaded.config, loaded.source.as_deref())?;
+    users.resolve(&mut loaded.config);
     Ok(loaded)
+}
+
+/// Whose programs a process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Users {
+    /// Those of the person who runs onecall, with that person's credentials.
+    Local,
+    /// Those of the users of a gateway. Credentials are filled in for each user.
+    Many,
+}
+
+impl Users {
+    /// Fills credentials into the servers, if they are those of the local user.
+    pub(crate) fn resolve(self, config: &mut Config) {
+        if self == Self::Local {
+            user_vault::resolve_for_local_user(config);
+        }
+    }
 }
 
 /// Reads the configuration without checking its folders, for a command that gives programs another
@@ -153,7 +177,8 @@ pub(crate) fn gateway_with(
     let tool_folder = is_same_for_all.then(tool_folder).flatten();
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let storage = GatewayStorage { store, tool_folder, downloads, durable, audit };
+    let user_vault = config.users.as_ref().and_then(|_| user_vault::open(&config).ok());
+    let storage = GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault };
     let gateway = Gateway::start(config, start, engines, guard()?, storage);
     let approvals = match gateway.approvals() {
         Some(_) => Approvals::On,

@@ -208,6 +208,8 @@ mod tests {
 
     use onecall_core::ServerName;
 
+    use onecall_config::PerUserSettings;
+
     use super::*;
 
     fn server(command_line: &str) -> ServerConfig {
@@ -224,6 +226,7 @@ mod tests {
             call_timeout: None,
             lazy: false,
             pins: None,
+            per_user: PerUserSettings::default(),
         }
     }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use onecall_config::{
-    CommandInput, LocalTool, LocalToolKind, RemoteTransport, Secret, ServerConfig, StdioTransport,
-    Template, TemplatePart, Transport,
+    CommandInput, LocalTool, LocalToolKind, PerUserSettings, RemoteTransport, Secret, ServerConfig,
+    StdioTransport, Template, TemplatePart, Transport,
 };
 use onecall_core::{DigestBuilder, UserName};
 use onecall_login::LoginVersion;
@@ -56,6 +56,7 @@ impl ServerIdentity {
         let mut hash = FieldHasher::new("server");
         hash.add(server.name.as_str());
         hash.add_path(server.pins.as_deref());
+        hash.add_per_user(&server.per_user);
         let login = hash.add_transport(&server.transport, |hash, transport| {
             hash.add_child(&transport.env, transport.cwd.as_deref());
         });
@@ -84,6 +85,7 @@ impl ServerIdentity {
     pub fn of_entry(server: &ServerConfig) -> [u8; 32] {
         let mut hash = FieldHasher::new("entry");
         hash.add(server.name.as_str());
+        hash.add_per_user(&server.per_user);
         hash.add_transport(&server.transport, |hash, transport| {
             hash.add_environment(&transport.env);
             let here = env::current_dir().ok().filter(|here| names_file_in(here, transport));
@@ -145,6 +147,22 @@ impl FieldHasher {
         for (name, value) in secrets {
             self.add(name);
             self.add(value.reveal());
+        }
+    }
+
+    /// Adds what a server needs from each user. Nothing is added for a server that all users share, whose
+    /// hash stays as it was.
+    fn add_per_user(&mut self, per_user: &PerUserSettings) {
+        if per_user.is_empty() {
+            return;
+        }
+        self.add(if per_user.login { "user login" } else { "user" });
+        for templates in [&per_user.env, &per_user.headers] {
+            self.add(&templates.len().to_string());
+            for (name, template) in templates {
+                self.add(name);
+                self.add(template.fingerprint().reveal());
+            }
         }
     }
 
@@ -248,6 +266,7 @@ mod tests {
             call_timeout: Some(second),
             lazy: false,
             pins: None,
+            per_user: PerUserSettings::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use onecall_bridge::{
     AccessHint, Bridge, Guard, ServerState, UserCredentials, UserProcesses, UserServer, UserServers,
 };
-use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
+use onecall_config::{PerUserSettings, Secret, ServerConfig, StdioTransport, Transport};
 use onecall_core::{
     AnswerForm, CallHandler, CallableName, Freshness, LogIndex, Principal, ResolvedCall,
     RunContext, RunId, RunKind, ServerName, ToolResolver, ToolValue, UserName,
@@ -70,6 +70,7 @@ pub fn command(name: &str, command: &str, args: &[&str]) -> ServerConfig {
         call_timeout: Some(TEST_TIMEOUT),
         lazy: false,
         pins: None,
+        per_user: PerUserSettings::default(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onecall_bridge::{Bridge, ServerState};
-use onecall_config::{RemoteTransport, Secret, ServerConfig, Transport};
+use onecall_config::{PerUserSettings, RemoteTransport, Secret, ServerConfig, Transport};
 use onecall_core::ServerName;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -82,6 +82,7 @@ fn config(transport: Transport) -> ServerConfig {
         call_timeout: Some(TEST_TIMEOUT),
         lazy: false,
         pins: None,
+        per_user: PerUserSettings::default(),
     }
 }
 

@@ -7,6 +7,7 @@ mod hostile;
 mod json;
 mod loading;
 mod local_tools;
+mod per_user;
 mod problems;
 mod ptc_mcp;
 mod schema;

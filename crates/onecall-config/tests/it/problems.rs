@@ -219,7 +219,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, env_inherit, telemetry",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, policy, audit, env_inherit, telemetry",
         ),
         (
             "execution:\n  timeout: 3",
@@ -239,7 +239,7 @@ fn keys() {
         ),
         (
             "servers: {a: {command: x, <<: {}}}",
-            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, env_inherit, cwd, url, headers, oauth, disabled, lazy, pin, connect_timeout_seconds, call_timeout_seconds",
+            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, env_inherit, cwd, url, headers, oauth, credentials, disabled, lazy, pin, connect_timeout_seconds, call_timeout_seconds",
         ),
         (
             "servers: {a: {command: x, disabled: true, arg: 1}}",
@@ -745,6 +745,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, env_inherit, telemetry
+      help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, policy, audit, env_inherit, telemetry
     "#);
 }

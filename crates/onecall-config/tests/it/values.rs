@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    ApprovalSettings, Config, GenerateConfig, OAuthConfig, OutputTypeSource, RecordLevel,
-    RemoteTransport, SandboxMode, SandboxProperty, Secret, ServerConfig, ServerLimits,
+    ApprovalSettings, Config, GenerateConfig, OAuthConfig, OutputTypeSource, PerUserSettings,
+    RecordLevel, RemoteTransport, SandboxMode, SandboxProperty, Secret, ServerConfig, ServerLimits,
     StdioTransport, StoreConfig, TelemetryConfig, Transport, UnresolvedTransport, Webhook,
 };
 use onecall_core::{
@@ -40,6 +40,7 @@ fn server(name: &str, transport: Transport) -> ServerConfig {
         call_timeout: None,
         lazy: false,
         pins: None,
+        per_user: PerUserSettings::default(),
     }
 }
 

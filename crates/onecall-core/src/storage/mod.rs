@@ -16,6 +16,7 @@ mod listing;
 mod replay;
 mod run;
 mod shape;
+mod user_secret;
 
 pub use self::answer::{
     AnswerKey, AnswerSize, AnswerStore, MAX_ANSWER_BYTES, StoreVersion, StoredAnswer,
@@ -42,6 +43,10 @@ pub use self::run::{
     Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoredCall,
 };
 pub use self::shape::{ShapeKey, ShapeStore, StoredShape};
+pub use self::user_secret::{
+    Reencryption, ReplacedVersion, SealedSecret, StoredUserSecret, UserSecretKey, UserSecretKind,
+    UserSecretStore, WriteOutcome,
+};
 
 /// A store for all persistent data. Its methods block for a short time.
 pub trait Store: RunStore + ShapeStore + AnswerStore + ToolListStore {}

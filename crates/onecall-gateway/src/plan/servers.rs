@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use onecall_config::address::destination;
-use onecall_config::{ProxyPolicy, RemoteTransport, ServerConfig, Transport};
+use onecall_config::{PerUserSettings, ProxyPolicy, RemoteTransport, ServerConfig, Transport};
 use onecall_core::ServerName;
 use onecall_runtime::PlanProblem;
 use serde_json::{Map, Value};
@@ -119,6 +119,7 @@ impl Address {
             call_timeout: None,
             lazy: false,
             pins: None,
+            per_user: PerUserSettings::default(),
         }
     }
 

@@ -5,6 +5,8 @@
 mod allowed_names;
 mod connections;
 mod cors;
+mod html;
+mod login_pages;
 mod request_body;
 mod response;
 mod router;

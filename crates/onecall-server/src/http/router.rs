@@ -16,12 +16,12 @@ use serde::de::IgnoredAny;
 
 use super::allowed_names::{AllowedNames, RejectedHeader};
 use super::connections::{ActiveRequest, MAX_ADMITTED};
-use super::cors;
 use super::request_body::{BodyMemory, MAX_BODY_BYTES, MemoryReservation, ReceivedBody};
 use super::response::{PlainBody, ResponseBody, metrics_page, rpc_error, text, with_budget};
 use super::sessions::HttpSessions;
 use super::streams::RECONNECT_DELAY;
 use super::token::BearerToken;
+use super::{cors, login_pages};
 use crate::handler::Handler;
 use crate::response_budget::ResponseBudget;
 
@@ -98,6 +98,12 @@ impl HttpRouter {
         }
         if let Err(rejected) = self.names.check(request.uri(), request.headers(), local_address) {
             return (forbidden(rejected), MemoryReservation::default());
+        }
+        if login_pages::is_login_path(request.uri().path())
+            && let Some(logins) = self.gateway.user_logins()
+        {
+            let page = login_pages::respond(logins, request, &self.memory).await;
+            return (page, MemoryReservation::default());
         }
         let origin = cors::origin(request.headers());
         let (mut response, reservation) = match self.early_response(&request) {

@@ -25,6 +25,7 @@ mod questions;
 mod record_journals;
 mod runs;
 mod shapes;
+mod user_secrets;
 
 pub use self::inspection::{Inspection, inspect};
 pub use self::listings::read_listings;

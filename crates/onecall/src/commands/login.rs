@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use onecall_bridge::probe_auth_requirement;
-use onecall_config::ServerConfig;
-use onecall_login::{IssuerTrust, LoginError, LoginGrant, LogoutOutcome, PendingLogin, log_out};
+use onecall_config::{Config, ServerConfig};
+use onecall_core::UserName;
+use onecall_login::{
+    IssuerTrust, LoginError, LoginGrant, LogoutOutcome, PendingLogin, log_out, log_out_user,
+};
 
 use crate::cli::Global;
 use crate::commands::{note, pin, say};
 use crate::terminal::{EXIT_INTERRUPTED, neutralise};
-use crate::{listings, setup};
+use crate::{listings, setup, user_vault};
 
 /// Commands that open a URL on desktops.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
@@ -31,7 +34,7 @@ pub(crate) fn login(
     seconds: u64,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
-    let server = find(name, global)?;
+    let server = find(name, setup::load(global)?.config)?;
     let limit = Duration::from_secs(seconds);
     let show = |address: &str| show(name, address, browser);
     let runtime = setup::tokio_runtime()?;
@@ -67,7 +70,7 @@ pub(crate) fn login(
 
 /// Asks the user about everything suspicious in the login; `None` if the user declines. Without a
 /// terminal only the configuration decides.
-fn trust(pending: &PendingLogin<'_>) -> anyhow::Result<Option<IssuerTrust>> {
+fn trust(pending: &PendingLogin) -> anyhow::Result<Option<IssuerTrust>> {
     let security_warnings = pending.security_warnings();
     if security_warnings.is_empty() || !io::stdin().is_terminal() {
         return Ok(Some(IssuerTrust::Configuration));
@@ -81,11 +84,26 @@ fn trust(pending: &PendingLogin<'_>) -> anyhow::Result<Option<IssuerTrust>> {
     Ok(Some(IssuerTrust::User))
 }
 
-/// Logs out of a server.
-pub(crate) fn logout(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
-    let server = find(name, global)?;
-    match setup::tokio_runtime()?.block_on(log_out(&server)) {
-        Ok(LogoutOutcome::NotLoggedIn) => note(&format!("You were not logged in to {name}")),
+/// Logs out of a server: the person who runs this, or a user of a gateway.
+pub(crate) fn logout(
+    name: &str,
+    user: Option<&UserName>,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let runtime = setup::tokio_runtime()?;
+    let outcome = match user {
+        None => runtime.block_on(log_out(&find(name, setup::load(global)?.config)?)),
+        Some(user) => {
+            let config = setup::read(global)?.config;
+            let vault = user_vault::open(&config)?;
+            runtime.block_on(log_out_user(&find(name, config)?, user, &vault))
+        }
+    };
+    match outcome {
+        Ok(LogoutOutcome::NotLoggedIn) => {
+            let who = user.map_or("You were".to_owned(), |user| format!("User {user} was"));
+            note(&format!("{who} not logged in to {name}"));
+        }
         Ok(LogoutOutcome::LoggedOut { not_revoked: None }) => {
             note(&format!("Logged out of {name}"));
         }
@@ -97,8 +115,8 @@ pub(crate) fn logout(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn find(name: &str, global: &Global) -> anyhow::Result<ServerConfig> {
-    let servers = setup::load(global)?.config.servers;
+fn find(name: &str, config: Config) -> anyhow::Result<ServerConfig> {
+    let servers = config.servers;
     let names: Vec<String> = servers.iter().map(|server| server.name.to_string()).collect();
     match servers.into_iter().find(|server| server.name.as_str() == name) {
         Some(server) => Ok(server),

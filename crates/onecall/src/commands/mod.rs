@@ -34,6 +34,7 @@ mod stats;
 mod switch;
 mod tools;
 mod trust;
+mod user_secrets;
 
 pub(crate) use generate::GenerateArguments;
 
@@ -51,6 +52,7 @@ pub(crate) use logs::LogsArguments;
 pub(crate) use runs::RunsArguments;
 pub(crate) use secrets::SecretsCommand;
 pub(crate) use stats::StatsArguments;
+pub(crate) use user_secrets::parse_user;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::setup::ConfigurationNeed;
@@ -196,13 +198,13 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Disable { servers } => switch::switch(&servers, Switch::Off, global),
         Command::List { json } => servers::list(json, global),
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
-        Command::Secrets { command } => secrets::secrets(command),
+        Command::Secrets { command } => secrets::secrets(command, global),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {
             let browser = if no_browser { login::Browser::None } else { login::Browser::Open };
             login::login(&server, browser, timeout, global)
         }
-        Command::Logout { server } => login::logout(&server, global),
+        Command::Logout { server, user } => login::logout(&server, user.as_ref(), global),
         Command::Demo => demo::demo(),
         Command::Schema { markdown } => schema::schema(if markdown {
             schema::SchemaFormat::Markdown

@@ -14,7 +14,7 @@ use crate::cli::Global;
 use crate::http::HttpOptions;
 use crate::logging::announce;
 use crate::reload::ConfigWatcher;
-use crate::setup;
+use crate::setup::{self, Users};
 use crate::terminal::is_quiet;
 
 /// The hint for a person who starts the server in a terminal.
@@ -26,8 +26,10 @@ To add it to a client, press Ctrl-C and run `onecall install CLIENT`, for exampl
 /// Serves until the client disconnects or a signal arrives.
 pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCode> {
     let http = http.settings()?;
-    let loaded = setup::load(global)?;
-    let watcher = ConfigWatcher::new(global, &loaded);
+    let has_users = global.loaded()?.config.users.is_some();
+    let users = if http.is_some() && has_users { Users::Many } else { Users::Local };
+    let loaded = setup::load_for(global, users)?;
+    let watcher = ConfigWatcher::new(global, &loaded, users);
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
         match http {

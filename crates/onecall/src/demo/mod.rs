@@ -9,8 +9,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use onecall_config::{
-    Config, LoadedConfig, LogFiles, OutputTypeSource, RecordLevel, ServerConfig, StdioTransport,
-    Transport,
+    Config, LoadedConfig, LogFiles, OutputTypeSource, PerUserSettings, RecordLevel, ServerConfig,
+    StdioTransport, Transport,
 };
 use onecall_core::{Outcome, Program, ServerName};
 use onecall_runtime::report;
@@ -66,6 +66,7 @@ fn demo_server() -> anyhow::Result<ServerConfig> {
         call_timeout: None,
         lazy: false,
         pins: None,
+        per_user: PerUserSettings::default(),
     })
 }
 

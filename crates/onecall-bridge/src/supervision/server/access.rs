@@ -60,7 +60,9 @@ impl Server {
     pub(super) fn request_failure(&self, error: &RequestError) -> String {
         let failure = match error {
             RequestError::Http(HttpError::Access(
-                AccessError::NeedsLogin { .. } | AccessError::NeedsScope { .. },
+                AccessError::NeedsLogin { .. }
+                | AccessError::NeedsScope { .. }
+                | AccessError::UserNeedsScope { .. },
             )) => FailureKind::LoggedOut,
             RequestError::Http(HttpError::Refused { status, .. })
                 if *status == StatusCode::UNAUTHORIZED =>

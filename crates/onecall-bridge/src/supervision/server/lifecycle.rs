@@ -46,7 +46,7 @@ impl Server {
         if let Some(owner) = &self.owner {
             return self.supervise_on_demand(owner, guard, stop).await;
         }
-        if let Transport::Unresolved(unresolved) = &self.config.transport {
+        if let Some(reason) = self.unresolved_reason() {
             // A command that does not need the server should not report its problem.
             if self.options.start == ServerStart::OnDemand {
                 tokio::select! {
@@ -54,8 +54,7 @@ impl Server {
                     why = wait_for_stop(&mut stop) => return self.become_stopped(why),
                 }
             }
-            let (reason, failure_kind) = (unresolved.to_string(), FailureKind::Unresolved);
-            self.become_failed(&reason, "", failure_kind, NextStart::AfterReload);
+            self.become_failed(&reason, "", FailureKind::Unresolved, NextStart::AfterReload);
             return self.become_stopped(wait_for_stop(&mut stop).await);
         }
         tokio::select! {
@@ -72,6 +71,18 @@ impl Server {
             self.become_restarting();
         }
         self.become_stopped(wait_for_stop(&mut stop).await);
+    }
+
+    /// Why the server cannot be started with this entry.
+    fn unresolved_reason(&self) -> Option<String> {
+        match &self.config.transport {
+            Transport::Unresolved(unresolved) => Some(unresolved.to_string()),
+            // Without them it would run with no credentials, or with those of another user.
+            _ if self.config.is_per_user() => {
+                Some("it needs the credentials of a user, and was started for no user".to_owned())
+            }
+            _ => None,
+        }
     }
 
     pub(super) async fn wait_until_needed(&self) {
@@ -251,7 +262,7 @@ impl Server {
     }
 
     /// Whether the server is waiting for the user to log in.
-    fn waits_for_login(&self) -> bool {
+    pub(super) fn waits_for_login(&self) -> bool {
         let state = &self.lock().state;
         matches!(state, ServerState::Failed { next_start: NextStart::AfterLogin, .. })
     }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use onecall_config::{
     CommandTool, Config, FileAction, FilesTool, LocalTool, LocalToolKind, OAuthConfig,
-    OptionalTool, OutputTypeSource, ProxyPolicy, RecordLevel, RemoteTransport, SandboxMode,
-    SandboxProperty, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, Transport,
+    OptionalTool, OutputTypeSource, PerUserSettings, ProxyPolicy, RecordLevel, RemoteTransport,
+    SandboxMode, SandboxProperty, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig,
+    Transport,
 };
 use onecall_core::{
     CacheScope, CacheSettings, EngineChoice, RunLimits, ServerName, SessionLimits, ToolAnnotations,
@@ -354,6 +355,7 @@ fn server() -> impl Strategy<Value = Server> {
                 call_timeout: call.1,
                 lazy: lazy.1.unwrap_or(false),
                 pins: None,
+                per_user: PerUserSettings::default(),
             };
             let expected = (disabled.1 != Some(true)).then_some(expected);
             shuffled(entries).prop_map(move |entries| Server {
