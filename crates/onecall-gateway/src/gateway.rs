@@ -11,18 +11,19 @@ use onecall_bridge::{
     ServerState, ServerStatus,
 };
 use onecall_catalog::ObservedOutput;
-use onecall_config::{ApprovalSettings, Config, OptionalTool, OutputTypeSource};
+use onecall_config::{ApprovalSettings, Config, OptionalTool, OutputTypeSource, ServerConfig};
 use onecall_core::storage::{AuditEvent, AuditTrail, DurableStore};
 use onecall_core::{
-    CallableName, Failure, Outcome, Program, RunLimits, ServerName, ToolCategory, ToolSpec,
-    WorkspaceAccess,
+    AccessPolicy, CallableName, Failure, Outcome, Program, RunLimits, ServerName, ToolCategory,
+    ToolSpec, WorkspaceAccess,
 };
 use onecall_engine::Engines;
-use onecall_login::UserVault;
+use onecall_login::{SecretObserver, UserCredentials, UserVault};
+use onecall_policy::PolicyErrors;
 use onecall_runtime::{
     AuditWriter, Cache, CallRates, Directory, LearnedTypes, Metrics, MetricsState, NameLookup,
     Observer, Plan, PlanAnswer, PlanFailure, PlanProblems, PlanRequest, Preview, Recorder,
-    RunOptions, SaveError, Sessions, StoreWriter, UserAccess,
+    Redactor, RunOptions, SaveError, Sessions, StoreWriter, UserAccess,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -34,9 +35,11 @@ use crate::identities::Identities;
 use crate::list_changes::ListChanges;
 use crate::listing_store::ListingStore;
 use crate::plan::PlanTools;
+use crate::policies::load_policies;
 use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
+use crate::user_bridges::UserBridges;
 use crate::user_logins::UserLogins;
 use crate::views::UserViews;
 use crate::{audit_writer, record_settings, revision, settings};
@@ -93,7 +96,7 @@ pub struct GatewayStorage {
     /// refused.
     pub audit: Option<Arc<dyn AuditTrail>>,
     /// Secrets and logins of users. Without it, users have no credentials of their own.
-    pub user_vault: Option<Arc<UserVault>>,
+    pub user_vault: Option<UserVault>,
 }
 
 /// No tool that programs may call has this name, or several have it. The display text is for
@@ -145,10 +148,28 @@ fn quoted(names: &[CallableName]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
+/// Adds each secret of a user that is used to what records leave out.
+fn secret_observer(recorder: Option<Arc<Recorder>>) -> SecretObserver {
+    Arc::new(move |secret| {
+        if let Some(recorder) = &recorder {
+            recorder.add_secrets(Redactor::new([secret.reveal()]));
+        }
+    })
+}
+
+/// The servers that all users share: those that run with no credentials of users.
+pub(crate) fn shared_servers(servers: &[ServerConfig]) -> Vec<ServerConfig> {
+    servers.iter().filter(|server| !server.is_per_user()).cloned().collect()
+}
+
 /// The logins of users, if the configuration says at which address their pages are.
-fn user_logins(config: &Config, vault: Option<Arc<UserVault>>) -> Option<Arc<UserLogins>> {
+fn user_logins(
+    config: &Config,
+    vault: Option<&Arc<UserVault>>,
+    observer: SecretObserver,
+) -> Option<Arc<UserLogins>> {
     let public_url = config.users.as_ref()?.public_url.as_deref()?;
-    let logins = UserLogins::new(vault?, public_url, None);
+    let logins = UserLogins::new(Arc::clone(vault?), public_url, Some(observer));
     logins.set_servers(&config.servers);
     Some(Arc::new(logins))
 }
@@ -156,15 +177,17 @@ fn user_logins(config: &Config, vault: Option<Arc<UserVault>>) -> Option<Arc<Use
 impl Gateway {
     /// Starts a gateway and returns at once; its servers start as `start` says. Must be called
     /// inside a tokio runtime.
+    ///
+    /// # Errors
+    /// If the policies of the configuration cannot be used.
     pub fn start(
         config: Config,
         start: ServerStart,
         engines: Engines,
         guard: Guard,
         storage: GatewayStorage,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, PolicyErrors> {
         let GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault } = storage;
-        let user_logins = user_logins(&config, user_vault);
         let exposure = Exposure::new(&config.expose_tools);
         let keeps_display_metadata = !exposure.is_empty();
         let limits = config.limits;
@@ -175,7 +198,14 @@ impl Gateway {
             downloads,
             ..ConnectionOptions::default()
         };
-        let (servers, local) = (config.servers.clone(), config.local_tools.clone());
+        let policies = match &config.policy {
+            Some(path) => {
+                let servers: Vec<_> = config.servers.iter().map(|it| it.name.clone()).collect();
+                Some(load_policies(path, &servers)?)
+            }
+            None => None,
+        };
+        let (servers, local) = (shared_servers(&config.servers), config.local_tools.clone());
         let bridge = Bridge::start_with(servers, local, guard.clone(), options);
         let users = config.users.as_ref();
         engines.set_programs_per_user(users.and_then(|users| users.max_programs));
@@ -184,25 +214,42 @@ impl Gateway {
         let sessions = Arc::new(Sessions::new(config.sessions));
         let metrics = Arc::new(Metrics::default());
         let identities = Arc::<Identities>::default();
-        let is_durable = config.durable || config.approvals.is_some();
+        // Policies can have a person asked, also after a change of their files.
+        let is_durable = config.durable || config.approvals.is_some() || policies.is_some();
         let durable = is_durable.then(|| {
             let store = durable.unwrap_or_else(|| onecall_store::unavailable(NO_STORE));
             DurableRuns::start(&config, store, Arc::clone(&engines))
         });
+        let recorder = Recorder::start(record_settings(&config), store.clone());
+        // Records leave out the secrets of users, too.
+        let observer = secret_observer(recorder.clone());
+        let vault = user_vault.map(|vault| Arc::new(vault.with_observer(Arc::clone(&observer))));
+        let user_logins = user_logins(&config, vault.as_ref(), observer);
+        let user_bridges = config.users.as_ref().map(|users| {
+            let credentials = UserCredentials::new(vault.clone(), None);
+            let credentials = match &user_logins {
+                Some(logins) => credentials.with_links(logins.links()),
+                None => credentials,
+            };
+            UserBridges::new(users, credentials, Arc::clone(&identities))
+        });
         let shared = SharedServices {
             engines,
             durable,
+            policies,
+            user_bridges,
             sessions,
             cache: cache(&config, store.as_ref(), &identities, &metrics),
             identities,
-            recorder: Recorder::start(record_settings(&config), store.clone()),
+            recorder,
             audit: audit_writer(&config, audit),
             call_rates: call_rates.map(Arc::new),
             metrics,
             learned: learned(&config, store.as_ref()),
             listings: store.clone().map(|store| Arc::new(ListingStore::new(store))),
         };
-        let access = UserAccess::default();
+        let policy = shared.policies.clone().map(|it| it as Arc<dyn AccessPolicy>);
+        let access = UserAccess { policy, ..UserAccess::default() };
         let rules = ProgramRules::new(&config, &shared, &bridge, access.clone());
         let gateway = Arc::new(Self {
             access,
@@ -230,7 +277,11 @@ impl Gateway {
             let changes = gateway.list_changes().tools;
             tokio::spawn(Self::update_tool_folder_on_change(Arc::downgrade(&gateway), changes));
         }
-        gateway
+        if gateway.shared.policies.is_some() {
+            let watch = gateway.bridge.watch();
+            tokio::spawn(Self::recheck_policies_on_change(Arc::downgrade(&gateway), watch));
+        }
+        Ok(gateway)
     }
 
     /// Notifies when the list of tools that programs may call is outdated. The number itself has no
@@ -322,7 +373,8 @@ impl Gateway {
     #[must_use]
     pub fn approvals(&self) -> Option<ApprovalSettings> {
         self.durable_runs()?;
-        self.config().approvals.clone()
+        let asks = self.shared.policies.as_ref().is_some_and(|policies| policies.asks());
+        self.config().approvals.clone().or_else(|| asks.then(ApprovalSettings::default))
     }
 
     /// Runs one program to its end, however long it waits for a person. Dropping the future cancels
@@ -625,5 +677,6 @@ fn learned(config: &Config, store: Option<&Arc<StoreWriter>>) -> Option<Arc<Lear
     }
     let learned = LearnedTypes::new(store.cloned());
     learned.set_origins(settings::origins(&config.servers));
+    learned.set_private(settings::private_servers(&config.servers));
     Some(Arc::new(learned))
 }

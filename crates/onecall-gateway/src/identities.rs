@@ -11,27 +11,45 @@ use onecall_core::{ServerName, UserName};
 use onecall_runtime::ServerIdentities;
 
 /// Identities by server name.
+type ByServer = HashMap<ServerName, ServerIdentity, RandomState>;
+
+/// The identities of servers that all users share, and of those that run for each user.
 #[derive(Debug, Default)]
-pub(crate) struct Identities(Mutex<HashMap<ServerName, ServerIdentity, RandomState>>);
+pub(crate) struct Identities {
+    shared: Mutex<ByServer>,
+    of_users: Mutex<HashMap<UserName, ByServer, RandomState>>,
+}
 
 impl Identities {
-    /// Replaces all identities by those of these servers.
+    /// Replaces the identities of shared servers by those of these servers. Servers that run for each
+    /// user are left out.
     pub(crate) fn set(&self, servers: &[ServerConfig], local: &[LocalTool]) {
-        let configured =
-            servers.iter().map(|server| (server.name.clone(), ServerIdentity::of(server)));
+        let shared = servers.iter().filter(|server| !server.is_per_user());
+        let shared = shared.map(|server| (server.name.clone(), ServerIdentity::of(server)));
         let local = (LocalTool::server(), ServerIdentity::of_local(local));
-        let all = configured.chain([local]).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = all;
+        let all = shared.chain([local]).collect();
+        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = all;
+    }
+
+    /// Replaces the identities of the servers that run for this user.
+    pub(crate) fn set_user(&self, user: &UserName, servers: Vec<(ServerName, ServerIdentity)>) {
+        let mut of_users = self.of_users.lock().unwrap_or_else(PoisonError::into_inner);
+        match servers.is_empty() {
+            true => _ = of_users.remove(user),
+            false => _ = of_users.insert(user.clone(), servers.into_iter().collect()),
+        }
     }
 }
 
 impl ServerIdentities for Identities {
-    fn identity(&self, server: &ServerName, _user: &UserName) -> Option<[u8; 32]> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(server)
-            .map(ServerIdentity::current_hash)
+    fn identity(&self, server: &ServerName, user: &UserName) -> Option<[u8; 32]> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(identity) = shared.get(server) {
+            return Some(identity.current_hash());
+        }
+        drop(shared);
+        let of_users = self.of_users.lock().unwrap_or_else(PoisonError::into_inner);
+        of_users.get(user)?.get(server).map(ServerIdentity::current_hash)
     }
 }
 

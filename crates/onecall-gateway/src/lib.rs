@@ -13,6 +13,7 @@ mod last_known_tools;
 mod list_changes;
 mod listing_store;
 mod plan;
+mod policies;
 mod reload;
 mod revision;
 mod rules;
@@ -21,6 +22,7 @@ mod settings;
 mod tool_folder;
 mod tree;
 mod unused;
+mod user_bridges;
 mod user_logins;
 mod views;
 

@@ -5,7 +5,8 @@ use onecall_config::{Config, LocalTool};
 use onecall_core::ServerName;
 
 use crate::durable::configuration_digest;
-use crate::settings::origins;
+use crate::gateway::shared_servers;
+use crate::settings::{origins, private_servers};
 use crate::{Gateway, redactor};
 
 /// The result of switching to another configuration.
@@ -103,11 +104,14 @@ impl Gateway {
         if !reloaded.changed.is_empty() {
             self.set_rules(&current);
         }
-        self.shared.learned.iter().for_each(|learned| learned.set_origins(origins(&servers)));
+        if let Some(learned) = &self.shared.learned {
+            learned.set_origins(origins(&servers));
+            learned.set_private(private_servers(&servers));
+        }
         if let Some(logins) = self.user_logins() {
             logins.set_servers(&servers);
         }
-        reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
+        reloaded.servers = self.bridge.reconfigure(shared_servers(&servers), local_tools.clone());
         self.shared.listings.iter().for_each(|listings| listings.remove(&reloaded.servers.removed));
         if let Some(cache) = &self.shared.cache {
             let FleetChange { added, removed, restarted } = &reloaded.servers;
@@ -117,6 +121,9 @@ impl Gateway {
             cache.invalidate_servers(added.iter().chain(removed).chain(restarted).chain(local));
         }
         (current.servers, current.local_tools) = (servers, local_tools);
+        if let Some(bridges) = &self.shared.user_bridges {
+            bridges.reconfigure(&current);
+        }
         if let Some(runs) = &self.shared.durable {
             runs.set_configuration(configuration_digest(&current));
         }

@@ -16,6 +16,8 @@ use crate::bridged_resources::BridgedResources;
 use crate::bridged_tools::BridgedTools;
 use crate::durable::{Desk, DurableRuns};
 use crate::identities::Identities;
+use crate::policies::PoliciesInForce;
+use crate::user_bridges::UserBridges;
 
 /// What all programs share, whatever the configuration is.
 pub(crate) struct SharedServices {
@@ -36,6 +38,10 @@ pub(crate) struct SharedServices {
     pub(crate) learned: Option<Arc<LearnedTypes>>,
     /// The listings of servers in the store, if there is a store.
     pub(crate) listings: Option<Arc<ListingStore>>,
+    /// The policies that decide about calls, if there are any.
+    pub(crate) policies: Option<Arc<PoliciesInForce>>,
+    /// The servers that run with credentials of users, if there are users.
+    pub(crate) user_bridges: Option<UserBridges>,
     /// Durable runs, if runs can wait for a person or are all journalled.
     pub(crate) durable: Option<Arc<DurableRuns>>,
 }

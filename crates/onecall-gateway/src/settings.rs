@@ -1,6 +1,6 @@
 //! Converts a configuration into the settings of the runtime's parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use onecall_catalog::content_digest;
 use onecall_config::{
@@ -55,6 +55,11 @@ pub fn redactor(config: &Config) -> Redactor {
     let webhook = config.approvals.as_ref().and_then(|approvals| approvals.webhook.as_ref());
     values.extend(webhook.map(|webhook| &webhook.secret));
     Redactor::new(values.into_iter().map(Secret::reveal))
+}
+
+/// The servers that run for each user.
+pub(crate) fn private_servers(servers: &[ServerConfig]) -> HashSet<ServerName> {
+    servers.iter().filter(|it| it.is_per_user()).map(|it| it.name.clone()).collect()
 }
 
 /// A text for each server that distinguishes it from another server of the same name.

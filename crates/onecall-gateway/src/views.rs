@@ -44,8 +44,13 @@ impl Gateway {
         if *principal == self.access.principal {
             return Arc::clone(self);
         }
-        if let Some(view) = self.views.lock().get(principal) {
-            return Arc::clone(view);
+        let known = self.views.lock().get(principal).cloned();
+        if let Some(view) = known {
+            if let Some(bridges) = &self.shared.user_bridges {
+                // Secrets that have changed are applied.
+                bridges.bridge(&self.bridge, &self.config(), &principal.user);
+            }
+            return view;
         }
         // Locked before the views, as a reload does, so that a new view never has older rules.
         let config = self.config();
@@ -64,7 +69,10 @@ impl Gateway {
 
     fn new_view(&self, principal: &Arc<Principal>, config: &Config) -> Self {
         let access = UserAccess { principal: Arc::clone(principal), ..self.access.clone() };
-        let bridge = Arc::clone(&self.bridge);
+        let bridge = match &self.shared.user_bridges {
+            Some(bridges) => bridges.bridge(&self.bridge, config, &principal.user),
+            None => Arc::clone(&self.bridge),
+        };
         let rules = ProgramRules::new(config, &self.shared, &bridge, access.clone());
         Self {
             access,
@@ -80,6 +88,16 @@ impl Gateway {
             exposure: self.exposure.clone(),
             tool_folder: self.tool_folder.clone(),
             is_serving: AtomicBool::new(false),
+            user_logins: self.user_logins.clone(),
+        }
+    }
+
+    /// Removes everything that a user has in this process: the views, and the servers that run with the
+    /// user's credentials.
+    pub fn forget_user(&self, user: &UserName) {
+        self.views.lock().retain(|principal, _| principal.user != *user);
+        if let Some(bridges) = &self.shared.user_bridges {
+            bridges.remove(user);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Learned result types: for tools whose servers declare no output schema, the shape of real
 //! results. Kept in the store, or in memory if there is no store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
@@ -29,6 +29,8 @@ pub struct LearnedTypes {
     store: Option<Arc<StoreWriter>>,
     /// A text per server that distinguishes it from another server of the same name.
     origins: RwLock<HashMap<ServerName, String>>,
+    /// Servers whose results are not inspected: what one user gets is not shown to another.
+    private: RwLock<HashSet<ServerName>>,
     /// How many results each tool has returned.
     results: Mutex<HashMap<CallableName, u64>>,
     shapes: Mutex<HashMap<ShapeKey, LearnedShape>>,
@@ -62,6 +64,7 @@ impl LearnedTypes {
         Self {
             store,
             origins: RwLock::default(),
+            private: RwLock::default(),
             results: Mutex::default(),
             shapes: Mutex::default(),
             revision: AtomicU64::new(0),
@@ -72,6 +75,11 @@ impl LearnedTypes {
     /// Sets a text for each server that distinguishes it from another server of the same name.
     pub fn set_origins(&self, origins: HashMap<ServerName, String>) {
         *self.origins.write().unwrap_or_else(PoisonError::into_inner) = origins;
+    }
+
+    /// Sets the servers whose results are not inspected, because they belong to single users.
+    pub fn set_private(&self, servers: HashSet<ServerName>) {
+        *self.private.write().unwrap_or_else(PoisonError::into_inner) = servers;
     }
 
     /// Counts a result of a tool; returns whether it should be inspected.
@@ -88,9 +96,11 @@ impl LearnedTypes {
     /// Inspects a result later, on another thread. Must be called inside a tokio runtime.
     pub(crate) fn learn(self: &Arc<Self>, spec: &ToolSpec, value: &ToolValue) {
         let size = value.size();
-        if spec.output_schema.is_some() || size > MAX_BYTES {
+        let private = self.private.read().unwrap_or_else(PoisonError::into_inner);
+        if spec.output_schema.is_some() || size > MAX_BYTES || private.contains(&spec.server) {
             return;
         }
+        drop(private);
         let (learned, key, value) = (Arc::clone(self), self.key(spec), value.clone());
         match &self.store {
             Some(store) => store.submit(size, move |store| {
@@ -133,9 +143,11 @@ impl LearnedTypes {
     /// The learned result type of a tool, if its server does not declare one.
     #[must_use]
     pub fn observed(&self, spec: &ToolSpec) -> Option<ObservedOutput> {
-        if spec.output_schema.is_some() {
+        let private = self.private.read().unwrap_or_else(PoisonError::into_inner);
+        if spec.output_schema.is_some() || private.contains(&spec.server) {
             return None;
         }
+        drop(private);
         self.is_read.get_or_init(|| self.read_store());
         let shapes = self.shapes();
         let known = shapes.get(&self.key(spec))?;

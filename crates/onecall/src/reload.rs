@@ -39,9 +39,17 @@ pub(crate) struct ConfigWatcher {
     users: Users,
 }
 
-/// Every file whose change may lead to another configuration, with its last known state.
+/// Every file whose change may lead to another configuration or other policies, with its last known
+/// state.
 #[derive(Clone, Debug)]
-pub(crate) struct WatchedFiles(Vec<(PathBuf, Option<FileState>)>);
+pub(crate) struct WatchedFiles {
+    files: Vec<(PathBuf, Option<FileState>)>,
+    /// The file or folder of policies, and the state of what is in it.
+    policy: Option<(PathBuf, PolicyState)>,
+}
+
+/// The files of a folder of policies, or the only file.
+type PolicyState = Vec<(PathBuf, Option<FileState>)>;
 
 impl ConfigWatcher {
     /// Follows the configuration of a command, which was loaded before.
@@ -51,7 +59,7 @@ impl ConfigWatcher {
             explicit: global.config.clone(),
             source: loaded.source.clone(),
             started_with: loaded.config.clone(),
-            watched: global.watched_files(),
+            watched: global.watched_files().with_policy(loaded.config.policy.clone()),
         }
     }
 
@@ -104,6 +112,9 @@ impl ConfigWatcher {
         self.source = loaded.source;
         logs::configure(&loaded.config);
         log_reload(&gateway.reload(loaded.config));
+        if let Err(errors) = gateway.reload_policies() {
+            error!("{errors}\nthe previous policies stay in force");
+        }
     }
 
     /// Refuses folders that cannot be given to programs: those of the new configuration, and those
@@ -139,19 +150,39 @@ impl WatchedFiles {
         paths.extend(context.directories.pins());
         // The values of references in the configuration.
         paths.extend(context.directories.secrets().map(|file| file.path().to_owned()));
-        Self(paths.into_iter().map(|path| (path.clone(), FileState::of(&path))).collect())
+        let files = paths.into_iter().map(|path| (path.clone(), FileState::of(&path))).collect();
+        Self { files, policy: None }
+    }
+
+    /// Adds the file or the folder of policies.
+    fn with_policy(self, policy: Option<PathBuf>) -> Self {
+        let policy = policy.map(|path| (path.clone(), policy_state(&path)));
+        Self { policy, ..self }
     }
 
     /// Whether a file has changed since the last check.
     fn have_changed(&mut self) -> bool {
         let mut has_changed = false;
-        for (path, known) in &mut self.0 {
+        if let Some((path, known)) = &mut self.policy {
+            let now = policy_state(path);
+            has_changed |= *known != now;
+            *known = now;
+        }
+        for (path, known) in &mut self.files {
             let now = FileState::of(path);
             has_changed |= *known != now;
             *known = now;
         }
         has_changed
     }
+}
+
+/// The state of a file of policies, or of all files in a folder of them.
+fn policy_state(path: &Path) -> PolicyState {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.chain([path.to_owned()]).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), FileState::of(&path))).collect()
 }
 
 /// The properties by which changes of a file are detected.

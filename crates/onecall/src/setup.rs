@@ -177,9 +177,9 @@ pub(crate) fn gateway_with(
     let tool_folder = is_same_for_all.then(tool_folder).flatten();
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let user_vault = config.users.as_ref().and_then(|_| user_vault::open(&config).ok());
+    let user_vault = config.users.as_ref().and_then(|_| user_vault::vault(&config));
     let storage = GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault };
-    let gateway = Gateway::start(config, start, engines, guard()?, storage);
+    let gateway = Gateway::start(config, start, engines, guard()?, storage)?;
     let approvals = match gateway.approvals() {
         Some(_) => Approvals::On,
         None => Approvals::Off,

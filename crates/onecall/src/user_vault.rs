@@ -8,7 +8,7 @@ use onecall_login::{UserCredentials, UserVault};
 
 /// The vault of a configuration. Its store is created when something is written.
 pub(crate) fn open(config: &Config) -> anyhow::Result<Arc<UserVault>> {
-    vault(config).context(
+    vault(config).map(Arc::new).context(
         "onecall cannot find your state directory, where the store is: set HOME or XDG_STATE_HOME, \
          or `path` under `store` in the configuration",
     )
@@ -17,7 +17,7 @@ pub(crate) fn open(config: &Config) -> anyhow::Result<Arc<UserVault>> {
 /// The vault of a configuration, if its store exists. Reading it would create the store.
 pub(crate) fn open_existing(config: &Config) -> Option<Arc<UserVault>> {
     let file = config.store.file(&ProcessContext::current().directories)?;
-    file.exists().then(|| vault(config)).flatten()
+    file.exists().then(|| vault(config)).flatten().map(Arc::new)
 }
 
 /// The credentials of users, for a process that runs programs of the local user.
@@ -33,9 +33,10 @@ pub(crate) fn resolve_for_local_user(config: &mut Config) {
     }
 }
 
-fn vault(config: &Config) -> Option<Arc<UserVault>> {
+/// The vault of a configuration; `None` if there is no folder for its store.
+pub(crate) fn vault(config: &Config) -> Option<UserVault> {
     let directories = ProcessContext::current().directories;
     let file = config.store.file(&directories)?;
     let store = onecall_store::open_durable(file, config.store.journal_mb);
-    Some(Arc::new(UserVault::new(store, &directories)))
+    Some(UserVault::new(store, &directories))
 }

@@ -1,0 +1,227 @@
+//! The bridges of users: servers that need credentials of a user run once for each user, with the secrets
+//! and the logins of that user.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use onecall_bridge::{
+    AccessHint, Bridge, ServerIdentity, UserCredentials, UserProcesses, UserServer, UserServers,
+};
+use onecall_config::{Config, ServerConfig, UsersConfig};
+use onecall_core::{ServerName, UserName};
+use onecall_login::{CredentialsError, Login};
+
+use crate::identities::Identities;
+
+/// How often it is checked whether the secrets of a user have changed.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the link of a hint is shown before a new one is made. Links can be used for longer.
+const LINK_AGE: Duration = Duration::from_secs(60);
+
+/// The bridges of all users of a gateway.
+pub(crate) struct UserBridges {
+    processes: UserProcesses,
+    credentials: onecall_login::UserCredentials,
+    identities: Arc<Identities>,
+    bridges: Mutex<HashMap<UserName, UserBridge>>,
+}
+
+/// The bridge of one user, with what it was made of.
+struct UserBridge {
+    bridge: Arc<Bridge>,
+    servers: Vec<ServerConfig>,
+    /// Changes whenever a secret of the user that a server needs does.
+    secrets_version: Vec<String>,
+    /// The logins to servers. The bridge recognises a login that is the same object.
+    logins: HashMap<ServerName, Arc<Login>>,
+    checked: Instant,
+}
+
+impl UserBridges {
+    pub(crate) fn new(
+        users: &UsersConfig,
+        credentials: onecall_login::UserCredentials,
+        identities: Arc<Identities>,
+    ) -> Self {
+        Self {
+            processes: UserProcesses::new(users.max_user_processes, users.idle),
+            credentials,
+            identities,
+            bridges: Mutex::default(),
+        }
+    }
+
+    /// The bridge of a user. Servers of `config` without credentials of users are those of `parent`.
+    /// Secrets that have changed are applied. Must be called inside a tokio runtime.
+    pub(crate) fn bridge(
+        &self,
+        parent: &Arc<Bridge>,
+        config: &Config,
+        user: &UserName,
+    ) -> Arc<Bridge> {
+        let servers = per_user(config);
+        if servers.is_empty() {
+            return Arc::clone(parent);
+        }
+        let mut bridges = self.lock();
+        if let Some(known) = bridges.get_mut(user) {
+            let is_recent = known.checked.elapsed() < CHECK_INTERVAL && known.servers == servers;
+            if !is_recent {
+                self.refresh(known, servers, user);
+            }
+            return Arc::clone(&known.bridge);
+        }
+        let mut logins = HashMap::new();
+        let secrets_version = self.secrets_version(user, &servers);
+        let own = self.user_servers(user, &servers, &mut logins);
+        let common = UserServers { user: user.clone(), processes: self.processes.clone() };
+        let bridge = Bridge::for_user(parent, own, common);
+        let checked = Instant::now();
+        let made =
+            UserBridge { bridge: Arc::clone(&bridge), servers, secrets_version, logins, checked };
+        bridges.insert(user.clone(), made);
+        bridge
+    }
+
+    /// Applies a new configuration to the bridges that exist.
+    pub(crate) fn reconfigure(&self, config: &Config) {
+        let servers = per_user(config);
+        for (user, known) in self.lock().iter_mut() {
+            self.refresh(known, servers.clone(), user);
+        }
+    }
+
+    /// Drops the bridge of a user, which stops the user's servers.
+    pub(crate) fn remove(&self, user: &UserName) {
+        self.identities.set_user(user, Vec::new());
+        self.lock().remove(user);
+    }
+
+    fn refresh(&self, known: &mut UserBridge, servers: Vec<ServerConfig>, user: &UserName) {
+        known.checked = Instant::now();
+        let version = self.secrets_version(user, &servers);
+        if known.servers == servers && known.secrets_version == version {
+            return;
+        }
+        let own = self.user_servers(user, &servers, &mut known.logins);
+        known.bridge.reconfigure_own(own);
+        (known.servers, known.secrets_version) = (servers, version);
+    }
+
+    /// Changes whenever a secret that one of the servers needs does. A vault that cannot be read is
+    /// reported by the servers.
+    fn secrets_version(&self, user: &UserName, servers: &[ServerConfig]) -> Vec<String> {
+        let version = |server| self.credentials.secrets_version(user, server).unwrap_or_default();
+        servers.iter().map(version).collect()
+    }
+
+    /// The servers with the credentials of a user. Their identities separate cached answers.
+    fn user_servers(
+        &self,
+        user: &UserName,
+        servers: &[ServerConfig],
+        logins: &mut HashMap<ServerName, Arc<Login>>,
+    ) -> Vec<UserServer> {
+        logins.retain(|name, _| servers.iter().any(|it| it.name == *name && it.per_user.login));
+        let mut identities = Vec::new();
+        let own = servers.iter().map(|server| {
+            let login = server.per_user.login.then(|| self.login(user, server, logins)).flatten();
+            let (own, login_version) = self.user_server(user, server, login);
+            let identity = ServerIdentity::of_user(user, &own.config, login_version);
+            identities.push((server.name.clone(), identity));
+            own
+        });
+        let own = own.collect();
+        self.identities.set_user(user, identities);
+        own
+    }
+
+    fn login(
+        &self,
+        user: &UserName,
+        server: &ServerConfig,
+        logins: &mut HashMap<ServerName, Arc<Login>>,
+    ) -> Option<Arc<Login>> {
+        if let Some(login) = logins.get(&server.name) {
+            return Some(Arc::clone(login));
+        }
+        let login = self.credentials.login(user, server)?;
+        logins.insert(server.name.clone(), Arc::clone(&login));
+        Some(login)
+    }
+
+    fn user_server(
+        &self,
+        user: &UserName,
+        server: &ServerConfig,
+        login: Option<Arc<Login>>,
+    ) -> (UserServer, Option<LoginVersion>) {
+        let config = match self.credentials.resolve(user, server) {
+            Ok(config) => config,
+            Err(error) => {
+                if !matches!(error, CredentialsError::Missing(_)) {
+                    tracing::warn!(user = user.as_str(), "{error}");
+                }
+                let reason = match error {
+                    CredentialsError::Missing(missing) => missing.reason(),
+                    _ => "cannot be used: the secrets of users cannot be read".to_owned(),
+                };
+                let hint = AccessHint::new(move || reason.clone());
+                let config = server.clone();
+                let credentials = UserCredentials::Missing;
+                return (UserServer { config, credentials, hint }, None);
+            }
+        };
+        match login {
+            Some(login) => {
+                let version = login
+                    .version()
+                    .map(|version| Arc::new(move || version.current()) as LoginVersion);
+                let hint = login_hint(Arc::clone(&login), user);
+                let credentials = UserCredentials::Login(login);
+                (UserServer { config, credentials, hint }, version)
+            }
+            None => {
+                let advice =
+                    format!("needs other credentials of user '{user}': these may have expired");
+                let hint = AccessHint::new(move || advice.clone());
+                (UserServer { config, credentials: UserCredentials::InEntry, hint }, None)
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<UserName, UserBridge>> {
+        self.bridges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads which login is stored at the moment.
+type LoginVersion = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// The servers of a configuration that run with credentials of users.
+fn per_user(config: &Config) -> Vec<ServerConfig> {
+    config.servers.iter().filter(|server| server.is_per_user()).cloned().collect()
+}
+
+/// Says how a user logs in. The same link is shown for a while, because every status has the hint.
+fn login_hint(login: Arc<Login>, user: &UserName) -> AccessHint {
+    let without_page = format!(
+        "needs a login of user '{user}', and this onecall has no login page: set `public_url` under \
+         `users` in the configuration"
+    );
+    let shown: Mutex<Option<(Instant, String)>> = Mutex::default();
+    AccessHint::new(move || {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, text)) = shown.as_ref().filter(|(made, _)| made.elapsed() < LINK_AGE) {
+            return text.clone();
+        }
+        let text = match login.link_advice() {
+            Some(advice) => format!("needs a login; {advice}"),
+            None => without_page.clone(),
+        };
+        *shown = Some((Instant::now(), text.clone()));
+        text
+    })
+}
