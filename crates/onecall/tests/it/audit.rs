@@ -347,3 +347,23 @@ fn a_continued_run_leaves_no_rows_for_what_it_repeats() {
     );
     assert_eq!((received.calls("read"), received.calls("delete")), (1, 1));
 }
+
+#[test]
+fn a_gateway_that_stops_notes_the_calls_that_it_cancels() {
+    let (home, received) = home(&json!({}));
+    let mut gateway = Gateway::in_home(home);
+    let _unanswered = gateway.start("await mcp__files__stuck(path='a')");
+    received.wait_for_call("stuck");
+    gateway.session.client().close_stdin();
+    assert!(gateway.session.client().wait(TIMEOUT).is_some_and(|status| status.success()));
+    let rows: Vec<_> = rows(&gateway.home, &[]).iter().map(brief).collect();
+    assert_eq!(
+        rows,
+        [
+            "started",
+            "program mcp__files__stuck allow",
+            "program mcp__files__stuck ended cancelled",
+            "stopped",
+        ]
+    );
+}
