@@ -342,7 +342,7 @@ Examples:
   onecall runs replay 1m7g7r5ga39rv3"
     )]
     Runs(RunsArguments),
-    /// Show who called which tools and who decided it, and check that nobody changed these rows
+    /// Show who called which tools and who decided it, and check that these rows are unchanged
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "\

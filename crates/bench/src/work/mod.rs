@@ -1,6 +1,7 @@
 //! The measurements, one file each.
 
 mod arithmetic;
+mod audit;
 mod cache;
 mod catalog;
 mod commands;
@@ -28,11 +29,12 @@ pub struct Work {
 }
 
 /// All measurements, in the order of the report.
-pub const WORKS: [Work; 17] = [
+pub const WORKS: [Work; 18] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "cache", measure: cache::measure },
     Work { name: "records", measure: records::measure },
+    Work { name: "audit", measure: audit::measure },
     Work { name: "durable", measure: durable::measure },
     Work { name: "parallel", measure: parallel::measure },
     Work { name: "plans", measure: plans::measure },

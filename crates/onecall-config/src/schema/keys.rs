@@ -528,7 +528,12 @@ pub(crate) const STORE: &[Key] = &[
         "(onecall/onecall.db in your state directory)",
         "The file of the store.",
     ),
-    key("keep_days", ValueKind::Integer { min: 1, max: 36_500 }, "30", "How long runs are kept."),
+    key(
+        "keep_days",
+        ValueKind::Integer { min: 1, max: 36_500 },
+        "30",
+        "How long runs and the rows of the audit trail are kept.",
+    ),
     key(
         "max_mb",
         ValueKind::Integer { min: 1, max: 1_048_576 },

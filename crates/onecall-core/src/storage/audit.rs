@@ -304,7 +304,6 @@ pub trait AuditTrail: Send + Sync {
     fn prune_audit(&self, before: Timestamp, now: Timestamp) -> Result<u64, StoreError>;
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -314,7 +313,6 @@ mod milliseconds {
 
     use crate::Timestamp;
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub(super) fn serialize<S: Serializer>(
         time: &Timestamp,
         serializer: S,

@@ -66,7 +66,7 @@ struct Shared {
     wake: Condvar,
     /// Bytes of all rows that are not on disk.
     unwritten_bytes: AtomicUsize,
-    /// Tells calls how far the thread is.
+    /// How far the thread is. Calls wait for changes of it.
     progress: watch::Sender<Progress>,
     redactor: Mutex<Redactor>,
 }

@@ -5,3 +5,4 @@
 mod durable;
 mod embed;
 mod repeated_runs;
+mod turns;

@@ -92,9 +92,10 @@ pub(super) fn last_before(
     connection: &Connection,
     before: Timestamp,
 ) -> rusqlite::Result<Option<u64>> {
-    let first_kept = "SELECT min(number) FROM audit WHERE at_ms >= ?1";
+    // This reads the old rows only.
+    let first_kept = "SELECT number FROM audit WHERE at_ms >= ?1 ORDER BY number LIMIT 1";
     let first_kept: Option<i64> =
-        connection.query_row(first_kept, params![before.0], |row| row.get(0))?;
+        connection.query_row(first_kept, params![before.0], |row| row.get(0)).optional()?;
     let last = match first_kept {
         Some(number) => to_u64(number).saturating_sub(1),
         None => last_number(connection)?,

@@ -1,6 +1,7 @@
 //! The audit trail: every way to call a tool leaves rows, a killed gateway leaves a trail that can be
 //! checked, and calls are refused while nothing can be written.
 
+use onecall_core::storage::{Approvals as _, Journals as _, QuestionFilter};
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
@@ -299,4 +300,70 @@ fn a_users_further_programs_wait_although_there_are_places() {
     gateway.wait_for_log(&["a program waits: 1 run, 1 wait"]);
     gateway.session.cancel(first);
     assert_eq!(printed(&gateway.session.finish_call(second)), "2\n");
+}
+
+/// What a continued run repeats from its journal was kept when it was done. A call that waited for a
+/// person when its process let the run go has not ended.
+#[test]
+fn a_continued_run_leaves_no_rows_for_what_it_repeats() {
+    let (home, received) = home(&json!({
+        "approvals": { "ask": ["mcp__files__delete"], "wait_seconds": 0, "keep_seconds": 0 },
+    }));
+    let store = onecall_store::open_durable(home.path(STORE), 256);
+    let mut gateway = Gateway::in_home(home);
+    gateway.execute(
+        "
+        await mcp__files__read(path='a')
+        print(await mcp__files__delete(path='a'))",
+    );
+    let open = QuestionFilter { run: None, open: true };
+    let question = store.questions(&open).unwrap().remove(0).question;
+    let is_let_go = || {
+        let runs = store.durable_runs(false).unwrap();
+        runs.first().is_some_and(|run| run.lease.is_none())
+    };
+    assert!(wait_until(TIMEOUT, is_let_go));
+    let item = question.item.as_str();
+    let approved = finish(gateway.home.onecall_with_config(&["approvals", "approve", item]));
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    let mut shown = Vec::new();
+    let has_ended = wait_until(TIMEOUT, || {
+        shown = rows(&gateway.home, &[]).iter().map(brief).collect();
+        shown.iter().any(|row| row == "program mcp__files__delete ended ok")
+    });
+    assert!(has_ended, "{shown:?}");
+    let ask = "program mcp__files__delete ask approvals.ask: mcp__files__delete";
+    assert_eq!(
+        shown,
+        [
+            "started",
+            "program mcp__files__read allow",
+            "program mcp__files__read ended ok",
+            ask,
+            ask,
+            "program mcp__files__delete approve (cli)",
+            "program mcp__files__delete ended ok",
+        ]
+    );
+    assert_eq!((received.calls("read"), received.calls("delete")), (1, 1));
+}
+
+#[test]
+fn a_gateway_that_stops_notes_the_calls_that_it_cancels() {
+    let (home, received) = home(&json!({}));
+    let mut gateway = Gateway::in_home(home);
+    let _unanswered = gateway.start("await mcp__files__stuck(path='a')");
+    received.wait_for_call("stuck");
+    gateway.session.client().close_stdin();
+    assert!(gateway.session.client().wait(TIMEOUT).is_some_and(|status| status.success()));
+    let rows: Vec<_> = rows(&gateway.home, &[]).iter().map(brief).collect();
+    assert_eq!(
+        rows,
+        [
+            "started",
+            "program mcp__files__stuck allow",
+            "program mcp__files__stuck ended cancelled",
+            "stopped",
+        ]
+    );
 }

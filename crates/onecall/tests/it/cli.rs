@@ -235,6 +235,7 @@ fn every_command_explains_itself_with_an_example() {
             "exec",
             "proxy",
             "runs",
+            "audit",
             "approvals",
             "resume",
             "cancel",

@@ -12,6 +12,8 @@ use super::*;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+const MAX_AGE: Duration = Duration::from_secs(86_400);
+
 /// A trail in memory, whose disk can be full.
 #[derive(Default)]
 struct MemoryTrail {
@@ -20,6 +22,8 @@ struct MemoryTrail {
     is_full: AtomicBool,
     /// Held by a test to keep the thread from writing.
     gate: Mutex<()>,
+    /// How long before now the rows were that had to go, at each removal of old rows.
+    pruned: Mutex<Vec<Duration>>,
 }
 
 impl MemoryTrail {
@@ -50,7 +54,8 @@ impl AuditTrail for MemoryTrail {
         Ok(AuditReport::default())
     }
 
-    fn prune_audit(&self, _: Timestamp, _: Timestamp) -> Result<u64, StoreError> {
+    fn prune_audit(&self, before: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
+        self.pruned.lock().unwrap().push(now.since(before));
         Ok(0)
     }
 }
@@ -60,7 +65,7 @@ fn start() -> (Arc<MemoryTrail>, Arc<AuditWriter>) {
     let settings = AuditSettings {
         detail: AuditDetail::Full,
         redactor: Redactor::new(["hunter2-hunter2"]),
-        max_age: Duration::MAX,
+        max_age: MAX_AGE,
     };
     let writer = AuditWriter::start_with(trail.clone(), settings, Duration::from_millis(1));
     (trail, writer)
@@ -92,6 +97,8 @@ async fn rows_are_on_disk_when_a_call_has_waited_for_them() {
     writer.add(changed("last"));
     assert!(writer.close(TIMEOUT));
     assert_eq!(trail.rows().last(), Some(&changed("last")));
+    // Old rows are removed after the first write, and then once an hour.
+    assert_eq!(*trail.pruned.lock().unwrap(), [MAX_AGE]);
     assert_eq!(writer.written(102).await, Err(AuditError::Closed));
 }
 

@@ -45,7 +45,6 @@ CREATE TABLE audit (
   digest BLOB NOT NULL
 ) STRICT;
 
-CREATE INDEX audit_by_time ON audit (at_ms);
 CREATE INDEX audit_by_user ON audit (user, number);
 CREATE INDEX audit_by_run ON audit (run_id);
 
