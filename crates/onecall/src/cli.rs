@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use onecall_core::{EngineChoice, Language};
+use onecall_core::{EngineChoice, Language, UserName};
 use onecall_server::SearchDetail;
 
 use crate::color::Color;
