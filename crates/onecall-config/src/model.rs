@@ -257,17 +257,23 @@ pub enum Transport {
     Unresolved(UnresolvedTransport),
 }
 
-/// An entry that refers to unset variables. Its server is not started.
+/// An entry that refers to unset variables or to missing secrets of the user. Its server is not started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedTransport {
     /// The transport it would have: `stdio` or `http`.
     pub kind: &'static str,
-    /// The unset variables, without duplicates.
+    /// The unset variables, or the missing secrets of the user, without duplicates.
     pub variables: Vec<String>,
+    /// Why the credentials of the user cannot be used, and what to do about it; `None` if variables are
+    /// not set.
+    pub credentials_problem: Option<String>,
 }
 
 impl fmt::Display for UnresolvedTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(problem) = &self.credentials_problem {
+            return formatter.write_str(problem);
+        }
         let names = self.variables.join(", ");
         let (what, are, set) = match self.variables.as_slice() {
             [name] => ("the variable", "which is", name.as_str()),

@@ -119,7 +119,11 @@ impl<'r> ServerReader<'r> {
             return transport;
         }
         let kind = if entry.section.get("command").is_some() { "stdio" } else { "http" };
-        let unresolved = Transport::Unresolved(UnresolvedTransport { kind, variables });
+        let unresolved = Transport::Unresolved(UnresolvedTransport {
+            kind,
+            variables,
+            credentials_problem: None,
+        });
         Some((unresolved, PerUserSettings::default()))
     }
 

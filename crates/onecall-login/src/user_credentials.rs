@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use onecall_config::{
-    Config, MissingSecrets, RemoteTransport, Secrets, SecretsError, SecretsFile, ServerConfig,
-    Transport, UnresolvedTransport,
+    Config, MissingSecrets, PerUserSettings, RemoteTransport, Secrets, SecretsError, SecretsFile,
+    ServerConfig, Transport, UnresolvedTransport,
 };
 use onecall_core::{Secret, UserName};
 use thiserror::Error;
@@ -139,26 +139,32 @@ impl UserCredentials {
             match self.resolve(&user, server) {
                 Ok(resolved) => *server = resolved,
                 Err(error) => {
-                    if !matches!(error, CredentialsError::Missing(_)) {
-                        tracing::warn!("{error}");
-                    }
-                    let variables = match error {
-                        CredentialsError::Missing(missing) => {
-                            missing.missing.into_iter().chain(missing.unsuitable).collect()
-                        }
-                        _ => server.user_secret_names().into_iter().map(str::to_owned).collect(),
+                    let problem = match &error {
+                        CredentialsError::Missing(missing) => format!("it {}", missing.reason()),
+                        CredentialsError::Vault { source, .. } => source.to_string(),
+                        CredentialsError::File(error) => error.to_string(),
                     };
-                    let kind = match server.transport {
-                        Transport::Stdio(_) => "stdio",
-                        _ => "http",
-                    };
-                    let unresolved = UnresolvedTransport { kind, variables };
-                    server.transport = Transport::Unresolved(unresolved);
-                    server.per_user = onecall_config::PerUserSettings::default();
+                    *server = unavailable(server, problem);
                 }
             }
         }
     }
+}
+
+/// The entry of a server that is not started, for this reason.
+fn unavailable(server: &ServerConfig, problem: String) -> ServerConfig {
+    let kind = match server.transport {
+        Transport::Stdio(_) => "stdio",
+        _ => "http",
+    };
+    let names = server.user_secret_names();
+    let unresolved = UnresolvedTransport {
+        kind,
+        variables: names.into_iter().map(str::to_owned).collect(),
+        credentials_problem: Some(problem),
+    };
+    let transport = Transport::Unresolved(unresolved);
+    ServerConfig { transport, per_user: PerUserSettings::default(), ..server.clone() }
 }
 
 fn remote(transport: &Transport) -> Option<&RemoteTransport> {

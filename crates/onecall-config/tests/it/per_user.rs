@@ -139,7 +139,11 @@ fn a_server_says_which_secrets_are_missing_and_how_to_store_them() {
 fn an_unset_variable_is_still_found_beside_a_secret_of_a_user() {
     let server = server("command: c, env: { A: '${user:TOKEN}${UNSET}' }");
     let variables = vec!["UNSET".to_owned()];
-    let expected = Transport::Unresolved(UnresolvedTransport { kind: "stdio", variables });
+    let expected = Transport::Unresolved(UnresolvedTransport {
+        kind: "stdio",
+        variables,
+        credentials_problem: None,
+    });
     assert_eq!((server.transport, server.per_user), (expected, PerUserSettings::default()));
 }
 

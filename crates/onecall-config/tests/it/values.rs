@@ -71,7 +71,14 @@ fn an_anchor_is_no_part_of_a_value() {
 fn a_variable_that_is_not_set_leaves_out_its_server_alone() {
     let unresolved = |name: &str, kind: &'static str, variables: &[&str]| {
         let variables = variables.iter().map(|name| (*name).to_owned()).collect();
-        server(name, Transport::Unresolved(UnresolvedTransport { kind, variables }))
+        server(
+            name,
+            Transport::Unresolved(UnresolvedTransport {
+                kind,
+                variables,
+                credentials_problem: None,
+            }),
+        )
     };
     let text = "
         servers:

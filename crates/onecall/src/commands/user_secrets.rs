@@ -91,7 +91,7 @@ pub(crate) fn list(users: &ListedUsers, is_json: bool, global: &Global) -> anyho
         return Ok(terminal::print(&format!("{}\n", serde_json::to_string_pretty(&listed)?))?);
     }
     if entries.is_empty() {
-        let user = user.map_or("NAME".into(), |user| shell_word(user.as_str()));
+        let user = user.map_or("USER".into(), |user| shell_word(user.as_str()));
         note(&format!("There are no secrets; `onecall secrets set NAME --user {user}` stores one"));
         return Ok(());
     }

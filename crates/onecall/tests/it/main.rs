@@ -116,5 +116,6 @@ mod typescript_programs;
 mod unicode_names;
 mod unread_answers;
 mod unset_variables;
+mod user_secrets;
 mod workspace;
 mod workspace_files;

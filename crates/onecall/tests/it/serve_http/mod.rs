@@ -9,6 +9,7 @@ mod handles;
 mod ids;
 mod image;
 mod leaving;
+mod login_pages;
 mod many_connections;
 mod sessions;
 mod traces;
