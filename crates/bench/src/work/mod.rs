@@ -11,6 +11,7 @@ mod hello;
 mod memory;
 mod parallel;
 mod plans;
+mod policy;
 mod records;
 mod rows;
 mod sandbox;
@@ -28,7 +29,7 @@ pub struct Work {
 }
 
 /// All measurements, in the order of the report.
-pub const WORKS: [Work; 17] = [
+pub const WORKS: [Work; 18] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "cache", measure: cache::measure },
@@ -36,6 +37,7 @@ pub const WORKS: [Work; 17] = [
     Work { name: "durable", measure: durable::measure },
     Work { name: "parallel", measure: parallel::measure },
     Work { name: "plans", measure: plans::measure },
+    Work { name: "policy", measure: policy::measure },
     Work { name: "rows", measure: rows::measure },
     Work { name: "start", measure: start::measure },
     Work { name: "commands", measure: commands::measure },
