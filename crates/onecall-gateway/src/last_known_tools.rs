@@ -101,6 +101,16 @@ impl LastKnownTools {
         permitted.map(|spec| spec.callable.clone()).collect()
     }
 
+    /// All known tools, also those that the lists of the configuration hide or that are in
+    /// quarantine. Policies are checked against them.
+    #[must_use]
+    pub fn all_tools(&self) -> Vec<Arc<ToolSpec>> {
+        let quarantined = self.quarantined.iter().map(|tool| &tool.spec);
+        let quarantined =
+            quarantined.filter(|spec| self.catalog.get(spec.callable.as_str()).is_none());
+        self.catalog.tools().chain(quarantined).cloned().collect()
+    }
+
     /// Whether the tools of every server that could have some are known.
     pub(crate) fn is_complete(&self) -> bool {
         self.unknown.is_empty()

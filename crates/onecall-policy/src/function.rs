@@ -7,8 +7,9 @@
 use std::sync::LazyLock;
 
 use onecall_catalog::name_prefix;
-use onecall_core::{ServerName, ToolSpec};
+use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
 use crate::argument_type::{Argument, ArgumentType, Arguments, Untyped};
 use crate::json::{self, Json};
@@ -64,6 +65,27 @@ impl Function {
             _ => None,
         }
     }
+}
+
+/// The definition of the function with this name, by which decisions about its calls can be explained.
+#[must_use]
+pub fn function_definition(name: &str) -> Option<ToolSpec> {
+    let function = Function::named(name)?;
+    let properties: Map<String, Value> = function
+        .arguments
+        .keys()
+        .map(|name| (name.clone(), json!(if name == "arguments" { "object" } else { "string" })))
+        .map(|(name, kind)| (name, json!({ "type": kind })))
+        .collect();
+    Some(ToolSpec {
+        callable: CallableName::new(function.name),
+        server: ServerName::new(OWN_SERVER),
+        tool: ToolName::new(function.name),
+        description: None,
+        input_schema: json!({ "type": "object", "properties": properties }).into(),
+        output_schema: None,
+        annotations: ToolAnnotations::default(),
+    })
 }
 
 /// The servers that a call of a function concerns: those that its arguments could mean, or all.

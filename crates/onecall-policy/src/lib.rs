@@ -27,6 +27,7 @@ mod validate;
 
 pub use explain::{ExplainedPolicy, Explanation, PolicyResult};
 pub use files::PolicyFile;
+pub use function::function_definition;
 pub use policies::Policies;
 pub use problem::{PolicyErrors, PolicyProblem, PolicyWarning, Position, WarningKind};
 pub use source::{PolicyEffect, PolicySource};

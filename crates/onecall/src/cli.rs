@@ -16,8 +16,8 @@ use crate::commands::init::{ImportArguments, InitArguments};
 use crate::commands::install::{InstallArguments, TargetArguments};
 use crate::commands::servers::AddArguments;
 use crate::commands::{
-    ApprovalsCommand, AuditArguments, CacheCommand, ConfigCommand, LogsArguments, RunsArguments,
-    SecretsCommand, StatsArguments, parse_user,
+    ApprovalsCommand, AuditArguments, CacheCommand, ConfigCommand, LogsArguments, PolicyCommand,
+    RunsArguments, SecretsCommand, StatsArguments, parse_user,
 };
 use crate::configuration::LazyConfiguration;
 use crate::http::HttpOptions;
@@ -525,6 +525,19 @@ Exit codes: 0 nothing is left to accept, 1 you declined, 2 an error occurred")]
         /// Accept without asking
         #[arg(long, short)]
         yes: bool,
+    },
+    /// Check the policies of the configuration, explain their decisions, and test them
+    #[command(after_help = "\
+`policy` in the configuration names a file or folder of Cedar policies, which decide which user may
+call which tool. docs/policy.md shows how to write them.
+
+Examples:
+  onecall policy check
+  onecall policy explain anna mcp__github__delete_repo owner=acme repo=site --group dev
+  onecall policy test policy-tests.yaml")]
+    Policy {
+        #[command(subcommand)]
+        command: PolicyCommand,
     },
     /// Allow a configuration in a working directory to be used without --config
     #[command(after_help = "\

@@ -12,6 +12,7 @@ mod hello;
 mod memory;
 mod parallel;
 mod plans;
+mod policy;
 mod records;
 mod rows;
 mod sandbox;
@@ -38,6 +39,7 @@ pub const WORKS: [Work; 18] = [
     Work { name: "durable", measure: durable::measure },
     Work { name: "parallel", measure: parallel::measure },
     Work { name: "plans", measure: plans::measure },
+    Work { name: "policy", measure: policy::measure },
     Work { name: "rows", measure: rows::measure },
     Work { name: "start", measure: start::measure },
     Work { name: "commands", measure: commands::measure },

@@ -20,6 +20,7 @@ mod login;
 mod logs;
 mod manual;
 mod pin;
+mod policy;
 mod proxy;
 mod repl;
 mod resume;
@@ -49,6 +50,7 @@ pub(crate) use audit::AuditArguments;
 pub(crate) use cache::CacheCommand;
 pub(crate) use config::ConfigCommand;
 pub(crate) use logs::LogsArguments;
+pub(crate) use policy::PolicyCommand;
 pub(crate) use runs::RunsArguments;
 pub(crate) use secrets::SecretsCommand;
 pub(crate) use stats::StatsArguments;
@@ -130,6 +132,7 @@ fn names_its_configuration(command: &Command) -> bool {
             | Command::Generate(_)
             | Command::List { .. }
             | Command::Pin { .. }
+            | Command::Policy { .. }
             | Command::Login { .. }
             | Command::Logout { .. }
             | Command::Runs(_)
@@ -198,6 +201,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Disable { servers } => switch::switch(&servers, Switch::Off, global),
         Command::List { json } => servers::list(json, global),
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
+        Command::Policy { command } => policy::policy(&command, global),
         Command::Secrets { command } => secrets::secrets(command, global),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {

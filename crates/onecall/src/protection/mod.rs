@@ -72,6 +72,7 @@ fn places(
     context: &ProcessContext<'_>,
 ) -> Vec<ProtectedPath> {
     let mut places = configurations(source, context);
+    places.extend(config.policy.clone().map(policies));
     places.extend(state(config, context));
     places.extend(clients::of_process(context));
     places.extend(python(config));
@@ -107,6 +108,17 @@ fn configurations(source: Option<&Path>, context: &ProcessContext<'_>) -> Vec<Pr
     let trusted = trusted.into_iter().filter(|path| path.exists());
     let trusted = trusted.map(|path| place(path, "a configuration that the user trusts"));
     used.into_iter().chain(own).chain(trusted).collect()
+}
+
+/// The policies, which decide what each user may call.
+fn policies(path: PathBuf) -> ProtectedPath {
+    ProtectedPath {
+        path,
+        reason: "where the policies are, which decide what each user may call".to_owned(),
+        extent: ProtectedExtent::Tree,
+        harmful_access: FolderAccess::Write,
+        alternative: Some("keep the policies elsewhere and name them with `policy`".to_owned()),
+    }
 }
 
 /// The state of onecall: logins, secrets, logs, pinned tools, trust, and the store.

@@ -73,6 +73,8 @@ mod ownership;
 mod pins;
 mod plan_reach;
 mod plans;
+mod policy_command;
+mod policy_page;
 mod program_forms;
 mod programs;
 mod progress;

@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 
 /// The arguments in `words`: `key=value` with the type that the schema declares, or `key:=value`
 /// with a JSON value. A repeated key makes a list.
-pub(super) fn read(words: &[String], schema: &Value) -> anyhow::Result<Map<String, Value>> {
+pub(in crate::commands) fn read(
+    words: &[String],
+    schema: &Value,
+) -> anyhow::Result<Map<String, Value>> {
     let mut arguments = Map::new();
     for word in words {
         let (key, value) =

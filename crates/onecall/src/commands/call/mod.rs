@@ -1,6 +1,6 @@
 //! `onecall call`: calls one tool from the shell.
 
-mod arguments;
+pub(super) mod arguments;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<Exi
 }
 
 /// The arguments as one JSON object: the text itself, `@` and a file, or `-` for standard input.
-fn json_arguments(text: &str) -> anyhow::Result<Box<RawValue>> {
+pub(super) fn json_arguments(text: &str) -> anyhow::Result<Box<RawValue>> {
     let text = match text.strip_prefix('@') {
         Some(file) => read(Path::new(file), "arguments")?,
         None if text == "-" => read(Path::new("-"), "arguments")?,
