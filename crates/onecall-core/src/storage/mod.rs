@@ -1,6 +1,6 @@
 //! The storage traits for data that outlives a process: run records, learned result shapes, cached
-//! answers, the last tool lists of servers, journals and approvals. The traits [`Store`] and
-//! [`DurableStore`] are implemented in another crate.
+//! answers, the last tool lists of servers, journals, approvals and users. The traits are implemented in
+//! another crate.
 //!
 //! An error of a [`Store`] never stops a program: the caller logs the error and continues. An error
 //! of a [`DurableStore`] means that a journal was not written, so the call that depends on it is not
@@ -14,6 +14,7 @@ mod listing;
 mod replay;
 mod run;
 mod shape;
+mod user;
 
 pub use self::answer::{
     AnswerKey, AnswerSize, AnswerStore, MAX_ANSWER_BYTES, StoreVersion, StoredAnswer,
@@ -32,6 +33,10 @@ pub use self::run::{
     Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoredCall,
 };
 pub use self::shape::{ShapeKey, ShapeStore, StoredShape};
+pub use self::user::{
+    MAX_TOKENS_PER_USER, StoredToken, StoredUser, TokenAddition, UserAddition, UserLogin,
+    UserRemoval, UserSource, Users,
+};
 
 /// A store for all persistent data. Its methods block for a short time.
 pub trait Store: RunStore + ShapeStore + AnswerStore + ToolListStore {}

@@ -23,6 +23,7 @@ mod questions;
 mod record_journals;
 mod runs;
 mod shapes;
+mod users;
 
 pub use self::inspection::{Inspection, inspect};
 pub use self::listings::read_listings;

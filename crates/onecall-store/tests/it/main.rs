@@ -4,3 +4,4 @@
 
 mod durable;
 mod sqlite;
+mod users;
