@@ -20,6 +20,7 @@ mod settings;
 mod tool_folder;
 mod tree;
 mod unused;
+mod users;
 
 pub use durable::{
     BeginError, QuestionId, ResumeError, RunAnswer, RunFollower, RunRequest, RunStatus, RunWatch,
@@ -37,3 +38,7 @@ pub use settings::{record_settings, redactor};
 pub use tool_folder::ToolFolder;
 pub use tree::ToolTree;
 pub use unused::unused_entries;
+pub use users::{
+    Authenticator, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, LoginRefusal, MAX_TOKEN_LIFETIME,
+    PersonalToken, RefusalKind,
+};
