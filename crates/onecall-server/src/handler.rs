@@ -30,6 +30,7 @@ use crate::error::ToolRequestError;
 use crate::exposed;
 use crate::http::CLIENT_HAS_LEFT;
 use crate::list_notifier::ListNotifier;
+use crate::principal::principal;
 use crate::progress::{ClientProgress, run_with_client};
 use crate::resources;
 use crate::response_budget::ResponseBudget;
@@ -337,6 +338,7 @@ impl ServerHandler for Handler {
         let given = request.arguments.clone().unwrap_or_default();
         let arguments = OwnToolArguments { tool: request.name.as_ref(), given: &given };
         let cancelled = context.ct.clone();
+        tracing::debug!(user = %principal(&context).user, tool = %request.name, "tool call");
         let answer = async {
             if let Some(state) = &request.request_state {
                 let answer = self.continue_exchange(state, &request, context).await?;

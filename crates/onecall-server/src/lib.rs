@@ -9,6 +9,7 @@ mod exposed;
 mod handler;
 mod http;
 mod list_notifier;
+mod principal;
 mod progress;
 mod questions;
 mod request_id;

@@ -33,6 +33,7 @@ mod stats;
 mod switch;
 mod tools;
 mod trust;
+mod users;
 
 pub(crate) use generate::GenerateArguments;
 
@@ -49,6 +50,7 @@ pub(crate) use logs::LogsArguments;
 pub(crate) use runs::RunsArguments;
 pub(crate) use secrets::SecretsCommand;
 pub(crate) use stats::StatsArguments;
+pub(crate) use users::UsersCommand;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::setup::ConfigurationNeed;
@@ -130,6 +132,7 @@ fn names_its_configuration(command: &Command) -> bool {
             | Command::Logout { .. }
             | Command::Runs(_)
             | Command::Approvals { .. }
+            | Command::Users { .. }
             | Command::Resume { .. }
             | Command::Cancel { .. }
             | Command::Stats(_)
@@ -193,6 +196,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::List { json } => servers::list(json, global),
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
         Command::Secrets { command } => secrets::secrets(command),
+        Command::Users { command } => users::users(command, global),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {
             let browser = if no_browser { login::Browser::None } else { login::Browser::Open };
