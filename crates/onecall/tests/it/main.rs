@@ -115,5 +115,6 @@ mod typescript_programs;
 mod unicode_names;
 mod unread_answers;
 mod unset_variables;
+mod users;
 mod workspace;
 mod workspace_files;
