@@ -73,7 +73,9 @@ pub use outcome::{
     Outcome, Output, PlanPart, RecordedResult, TextSizes, TokenUsage,
 };
 pub use pattern::{PatternError, ToolPattern, ToolPolicy};
-pub use principal::{InvalidUserName, Principal, UserName};
+pub use principal::{
+    InvalidGroupName, InvalidUserName, MAX_GROUPS, Principal, UserName, check_group_name,
+};
 pub use program::{
     OutcomeDetail, Program, RunLimits, SessionHandle, SessionKey, SessionLimits, SessionRequest,
     TotalLimits, Workspace, WorkspaceAccess,

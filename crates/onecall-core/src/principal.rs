@@ -101,6 +101,30 @@ impl fmt::Debug for UserName {
     }
 }
 
+/// How many groups one user may have.
+pub const MAX_GROUPS: usize = 1_000;
+
+/// A text that cannot be the name of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a group's name must not be empty, has at most {MAX_NAME_BYTES} bytes, and contains only visible \
+     characters"
+)]
+pub struct InvalidGroupName;
+
+/// Checks that people can read the name of a group.
+///
+/// # Errors
+/// If they cannot.
+pub fn check_group_name(name: &str) -> Result<(), InvalidGroupName> {
+    let is_readable = !name.is_empty()
+        && name.trim() == name
+        && name.len() <= MAX_NAME_BYTES
+        && !name.chars().any(char::is_control)
+        && visible_line(name) == name;
+    if is_readable { Ok(()) } else { Err(InvalidGroupName) }
+}
+
 /// The user that a request comes from, with the groups that the user has at the time of the request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal {
@@ -145,6 +169,16 @@ mod tests {
             (&"x".repeat(257), InvalidUserName::TooLong),
         ] {
             assert_eq!(UserName::parse(text), Err(why), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_visible_text() {
+        for name in ["admin", "Team Berlin", "8f1d-42"] {
+            assert_eq!(check_group_name(name), Ok(()));
+        }
+        for name in ["", " ", "a\nb", "ad\u{200b}min", &"x".repeat(257)] {
+            assert_eq!(check_group_name(name), Err(InvalidGroupName), "{name:?}");
         }
     }
 

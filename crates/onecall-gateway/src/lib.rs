@@ -24,6 +24,7 @@ mod tree;
 mod unused;
 mod user_bridges;
 mod user_logins;
+mod users;
 mod views;
 
 pub use audit::audit_writer;
@@ -46,4 +47,8 @@ pub use unused::unused_entries;
 pub use user_logins::{
     BrowserProof, CALLBACK_PATH, LOGIN_PATH, LoginContinuation, LoginQuestion, ProofKind,
     TypedUserName, UserLoginError, UserLogins,
+};
+pub use users::{
+    Authenticator, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, LoginRefusal, MAX_TOKEN_LIFETIME,
+    PersonalToken, RefusalKind,
 };

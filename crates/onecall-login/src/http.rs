@@ -53,7 +53,8 @@ pub fn client_builder(url: &Url) -> ClientBuilder {
 }
 
 /// Whether an address is on this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -17,7 +17,7 @@ use crate::commands::install::{InstallArguments, TargetArguments};
 use crate::commands::servers::AddArguments;
 use crate::commands::{
     ApprovalsCommand, AuditArguments, CacheCommand, ConfigCommand, LogsArguments, PolicyCommand,
-    RunsArguments, SecretsCommand, StatsArguments, parse_user,
+    RunsArguments, SecretsCommand, StatsArguments, UsersCommand, parse_user,
 };
 use crate::configuration::LazyConfiguration;
 use crate::http::HttpOptions;
@@ -566,6 +566,21 @@ Examples:
     Secrets {
         #[command(subcommand)]
         command: SecretsCommand,
+    },
+    /// Manage the people who may use `onecall serve --http`, and their tokens
+    #[command(after_help = "\
+The section `users` of the configuration makes a gateway ask every request for the token of a user:
+a personal token that is made here, or a token of an identity provider. A running gateway applies
+changes within a second.
+
+Examples:
+  onecall users add anna --group dev
+  onecall users token anna --expires 30d --label laptop
+  onecall users list
+  onecall users remove anna")]
+    Users {
+        #[command(subcommand)]
+        command: UsersCommand,
     },
     /// Log in to a remote server that asks for it, in the browser
     #[command(after_help = "\

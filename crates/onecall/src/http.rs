@@ -5,7 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use onecall_config::Config;
+use onecall_gateway::Authenticator;
 use onecall_server::{AllowedHostHeader, AllowedOrigin, BearerToken, HttpSettings};
+
+use crate::durable_store;
 
 /// The variable with the token, if no option gives one.
 const TOKEN_VARIABLE: &str = "ONECALL_TOKEN";
@@ -42,13 +46,14 @@ impl HttpOptions {
         self.http.is_some()
     }
 
-    /// The settings for HTTP; `None` serves on standard input and output.
+    /// The settings for HTTP without the users of the configuration; `None` serves on standard input
+    /// and output.
     pub(crate) fn settings(self) -> anyhow::Result<Option<HttpSettings>> {
         let Some(address) = &self.http else { return Ok(None) };
         let address = socket_address(address)?;
         let token = self.token()?;
         let (hosts, origins) = (self.allow_host, self.allow_origin);
-        Ok(Some(HttpSettings { address, token, hosts, origins }))
+        Ok(Some(HttpSettings { address, token, users: None, hosts, origins }))
     }
 
     fn token(&self) -> anyhow::Result<Option<BearerToken>> {
@@ -73,6 +78,29 @@ impl HttpOptions {
             Err(std::env::VarError::NotUnicode(_)) => bail!("{TOKEN_VARIABLE} is not Unicode"),
         }
     }
+}
+
+/// Adds the users of the configuration, if it has some: every request then needs the token of a user.
+/// Must be called inside a tokio runtime.
+pub(crate) fn add_users(settings: &mut HttpSettings, config: &Config) -> anyhow::Result<()> {
+    let Some(users) = &config.users else { return Ok(()) };
+    if settings.token.is_some() {
+        bail!(
+            "the configuration has `users`, and a token for everybody is given (--token, \
+             --token-file or {TOKEN_VARIABLE}): each user needs a token of their own, which `onecall \
+             users token NAME` makes; leave the token for everybody away, or remove `users`"
+        );
+    }
+    // Requests for the public address come through a proxy, which keeps their Host and Origin.
+    if let Some((scheme, rest)) = users.public_url.as_deref().and_then(|url| url.split_once("://"))
+    {
+        let host = rest.split_once('/').map_or(rest, |(host, _)| host);
+        settings.hosts.extend(host.parse::<AllowedHostHeader>().ok());
+        settings.origins.extend(format!("{scheme}://{host}").parse::<AllowedOrigin>().ok());
+    }
+    let store = durable_store::open_users(config)?;
+    settings.users = Some(Authenticator::start(users.clone(), store)?);
+    Ok(())
 }
 
 fn socket_address(text: &str) -> anyhow::Result<SocketAddr> {

@@ -16,6 +16,7 @@ pub mod collector;
 pub mod container;
 pub mod empty_root;
 pub mod fixture;
+pub mod identity_provider;
 pub mod mcp;
 pub mod packages;
 pub mod process;

@@ -1,6 +1,6 @@
 //! The storage traits for data that outlives a process: run records, learned result shapes, cached
-//! answers, the last tool lists of servers, journals, approvals and the audit trail. The traits
-//! [`Store`], [`DurableStore`] and [`AuditTrail`] are implemented in another crate.
+//! answers, the last tool lists of servers, journals, approvals, users, their secrets, and the audit
+//! trail. The traits are implemented in another crate.
 //!
 //! An error of a [`Store`] never stops a program: the caller logs the error and continues. An error
 //! of a [`DurableStore`] means that a journal was not written, so the call that depends on it is not
@@ -16,6 +16,7 @@ mod listing;
 mod replay;
 mod run;
 mod shape;
+mod user;
 mod user_secret;
 
 pub use self::answer::{
@@ -43,6 +44,10 @@ pub use self::run::{
     Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoredCall,
 };
 pub use self::shape::{ShapeKey, ShapeStore, StoredShape};
+pub use self::user::{
+    MAX_TOKENS_PER_USER, StoredToken, StoredUser, TokenAddition, UserAddition, UserLogin,
+    UserRemoval, UserSource, Users,
+};
 pub use self::user_secret::{
     Reencryption, ReplacedVersion, SealedSecret, StoredUserSecret, UserSecretKey, UserSecretKind,
     UserSecretStore, WriteOutcome,

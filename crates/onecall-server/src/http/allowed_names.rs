@@ -73,8 +73,19 @@ pub(super) enum RejectedHeader {
 }
 
 impl AllowedNames {
-    /// Checks a request that arrived at `local_address`.
+    /// Checks the host and the origin of a request that arrived at `local_address`.
     pub fn check(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        local_address: SocketAddr,
+    ) -> Result<(), RejectedHeader> {
+        self.check_host(uri, headers, local_address)?;
+        self.check_origin(headers, local_address)
+    }
+
+    /// Checks the host of a request that arrived at `local_address`.
+    pub fn check_host(
         &self,
         uri: &Uri,
         headers: &HeaderMap,
@@ -92,6 +103,14 @@ impl AllowedNames {
                 return Err(RejectedHeader::Host);
             }
         }
+        Ok(())
+    }
+
+    fn check_origin(
+        &self,
+        headers: &HeaderMap,
+        local_address: SocketAddr,
+    ) -> Result<(), RejectedHeader> {
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(()),

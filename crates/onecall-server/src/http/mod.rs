@@ -2,7 +2,9 @@
 //! sessions, progress and cancellations. The number of connections, the sizes of requests and the
 //! times they may take are bounded here, whatever clients do.
 
+mod active_users;
 mod allowed_names;
+mod authorization;
 mod connections;
 mod cors;
 mod html;
@@ -25,7 +27,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use onecall_gateway::Gateway;
+use onecall_gateway::{Authenticator, Gateway};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
@@ -35,8 +37,9 @@ use tokio::time::timeout;
 
 use allowed_names::AllowedNames;
 pub use allowed_names::{AllowedHostHeader, AllowedOrigin, InvalidName};
+use authorization::UserAuthorization;
 use connections::{Connections, HttpConnection};
-use router::HttpRouter;
+use router::{Access, HttpRouter};
 pub(crate) use sessions::CLIENT_HAS_LEFT;
 use socket::{ClientSocket, WRITE_TIMEOUT};
 pub use token::{BearerToken, InvalidToken};
@@ -69,6 +72,9 @@ pub struct HttpSettings {
     pub address: SocketAddr,
     /// The token that every request must contain; `None` requires none.
     pub token: Option<BearerToken>,
+    /// Finds out which user a request comes from; then `token` is not used. `None` if there are no
+    /// users.
+    pub users: Option<Arc<Authenticator>>,
     /// Accepted values of the `Host` header, in addition to `localhost`, the loopback addresses and
     /// the address that a request arrived at.
     pub hosts: Vec<AllowedHostHeader>,
@@ -83,8 +89,8 @@ pub enum HttpServerError {
     /// Without a token, other machines could use the gateway.
     #[error(
         "{0} can be reached from other machines, from where anyone could run programs and call \
-         your tools: give clients a token (--token-file FILE, or ONECALL_TOKEN), or listen on \
-         127.0.0.1"
+         your tools: give clients a token (--token-file FILE, or ONECALL_TOKEN), configure \
+         `users`, or listen on 127.0.0.1"
     )]
     NeedsToken(SocketAddr),
     /// The address is in use, or does not belong to this machine.
@@ -105,20 +111,23 @@ pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     names: AllowedNames,
-    token: Option<BearerToken>,
+    access: Access,
 }
 
 impl HttpServer {
     /// Binds the address and starts to listen. Must be called inside a tokio runtime.
     pub fn bind(settings: HttpSettings) -> Result<Self, HttpServerError> {
-        let HttpSettings { address, token, hosts, origins } = settings;
-        if token.is_none() && !address.ip().is_loopback() {
-            return Err(HttpServerError::NeedsToken(address));
-        }
+        let HttpSettings { address, token, users, hosts, origins } = settings;
+        let access = match (users, token) {
+            (Some(users), _) => Access::Users(UserAuthorization::new(users)),
+            (None, Some(token)) => Access::Token(token),
+            (None, None) if address.ip().is_loopback() => Access::Open,
+            (None, None) => return Err(HttpServerError::NeedsToken(address)),
+        };
         let listen = |reason| HttpServerError::Listen { address, reason };
         let listener = listen_on(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, token })
+        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, access })
     }
 
     /// The URL at which MCP is served.
@@ -133,13 +142,13 @@ impl HttpServer {
         gateway.clients().expect_several();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let router = Arc::new(HttpRouter::new(self.names, self.token, Arc::clone(&gateway)));
+        let router = Arc::new(HttpRouter::new(self.names, self.access, Arc::clone(&gateway)));
         gateway.take_up_waiting_runs();
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         tokio::select! {
             never = accept(&self.listener, &router, &stopped, &mut tasks) => match never {},
-            never = router.sessions().maintain() => match never {},
+            never = router.maintain() => match never {},
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }

@@ -11,8 +11,9 @@ use hyper::body::{Body, Buf, Bytes, Frame, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use onecall_core::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::active_users::ActiveUser;
 use super::connections::ActiveRequest;
 use super::request_body::MemoryReservation;
 use crate::response_budget::{BudgetReservation, ResponseBudget};
@@ -33,6 +34,8 @@ pub(super) struct ResponseBody {
     _request_memory: MemoryReservation,
     /// Marks the connection as in use.
     _active_request: ActiveRequest,
+    /// Completes when the user of the request is removed; then the body ends.
+    user_removed: Option<BoxFuture<'static, ()>>,
 }
 
 /// A chunk of a response, which takes up its room until it is written to the socket.
@@ -59,7 +62,12 @@ pub(super) fn rpc_error(status: StatusCode, code: i32, message: &str) -> Respons
         "id": null,
         "error": { "code": code, "message": message },
     });
-    response_with(status, HeaderValue::from_static("application/json"), error.to_string())
+    json_document(status, &error)
+}
+
+/// A response with a JSON document.
+pub(super) fn json_document(status: StatusCode, document: &Value) -> Response<PlainBody> {
+    response_with(status, HeaderValue::from_static("application/json"), document.to_string())
 }
 
 fn response_with(status: StatusCode, kind: HeaderValue, body: String) -> Response<PlainBody> {
@@ -75,14 +83,18 @@ pub(super) fn with_budget(
     budget: &Arc<ResponseBudget>,
     reservation: MemoryReservation,
     active_request: ActiveRequest,
+    user: Option<ActiveUser>,
 ) -> Response<ResponseBody> {
     let budget = Arc::clone(budget);
+    let user_removed =
+        user.map(|user| Box::pin(async move { user.removed().await }) as BoxFuture<'static, ()>);
     response.map(|content| ResponseBody {
         content,
         budget,
         waiting_chunk: None,
         _request_memory: reservation,
         _active_request: active_request,
+        user_removed,
     })
 }
 
@@ -94,6 +106,14 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<ResponseChunk>, Infallible>>> {
+        if let Some(removed) = &mut self.user_removed
+            && removed.as_mut().poll(context).is_ready()
+        {
+            // As when a client leaves: what still runs for this response is cancelled.
+            (self.content, self.waiting_chunk) = (Full::new(Bytes::new()).boxed(), None);
+            self.user_removed = None;
+            return Poll::Ready(None);
+        }
         if self.waiting_chunk.is_none() {
             let frame = match ready!(Pin::new(&mut self.content).poll_frame(context)) {
                 Some(Ok(frame)) => frame,

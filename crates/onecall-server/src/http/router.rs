@@ -1,24 +1,29 @@
 //! Routes HTTP requests and decides, before rmcp sees a request, whether it is authorised and
 //! valid.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use onecall_gateway::Gateway;
+use onecall_core::Principal;
+use onecall_gateway::{Gateway, LoginRefusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::de::IgnoredAny;
 
+use super::active_users::{ActiveUser, ActiveUsers};
 use super::allowed_names::{AllowedNames, RejectedHeader};
+use super::authorization::{UserAuthorization, is_metadata_path};
 use super::connections::{ActiveRequest, MAX_ADMITTED};
 use super::request_body::{BodyMemory, MAX_BODY_BYTES, MemoryReservation, ReceivedBody};
 use super::response::{PlainBody, ResponseBody, metrics_page, rpc_error, text, with_budget};
-use super::sessions::HttpSessions;
+use super::sessions::{HttpSessions, with_session_owner};
 use super::streams::RECONNECT_DELAY;
 use super::token::BearerToken;
 use super::{cors, login_pages};
@@ -35,10 +40,21 @@ const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
+/// Who may send requests.
+pub(super) enum Access {
+    /// Everybody, as the local user.
+    Open,
+    /// Everybody who has this token, as the local user.
+    Token(BearerToken),
+    /// Users with a token of their own.
+    Users(UserAuthorization),
+}
+
 /// Answers the requests of all connections.
 pub(super) struct HttpRouter {
     names: AllowedNames,
-    token: Option<BearerToken>,
+    access: Access,
+    active_users: Arc<ActiveUsers>,
     memory: BodyMemory,
     budget: Arc<ResponseBudget>,
     sessions: Arc<HttpSessions>,
@@ -47,7 +63,7 @@ pub(super) struct HttpRouter {
 }
 
 impl HttpRouter {
-    pub fn new(names: AllowedNames, token: Option<BearerToken>, gateway: Arc<Gateway>) -> Self {
+    pub fn new(names: AllowedNames, access: Access, gateway: Arc<Gateway>) -> Self {
         let sessions = Arc::new(HttpSessions::new());
         let config = StreamableHttpServerConfig::default()
             // Hosts and origins are checked by this module instead.
@@ -59,7 +75,8 @@ impl HttpRouter {
         let (served, shared) = (Arc::clone(&gateway), Arc::clone(&budget));
         let handler = move || Ok(Handler::new(Arc::clone(&served), Arc::clone(&shared)));
         let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        Self { names, token, memory: BodyMemory::new(), budget, sessions, gateway, mcp }
+        let (active_users, memory) = (Arc::default(), BodyMemory::new());
+        Self { names, access, active_users, memory, budget, sessions, gateway, mcp }
     }
 
     /// The answers that clients have not read yet.
@@ -67,8 +84,15 @@ impl HttpRouter {
         &self.budget
     }
 
-    pub fn sessions(&self) -> &HttpSessions {
-        &self.sessions
+    /// Closes sessions that are not used any more, and ends the requests of users who were removed.
+    pub async fn maintain(&self) -> Infallible {
+        match &self.access {
+            Access::Users(users) => tokio::select! {
+                never = self.sessions.maintain() => never,
+                never = self.active_users.watch(users.authenticator()) => never,
+            },
+            Access::Open | Access::Token(_) => self.sessions.maintain().await,
+        }
     }
 
     /// Ends every event stream.
@@ -83,8 +107,9 @@ impl HttpRouter {
         local_address: SocketAddr,
         active_request: ActiveRequest,
     ) -> Response<ResponseBody> {
-        let (response, reservation) = self.respond(request, local_address, &active_request).await;
-        with_budget(response, &self.budget, reservation, active_request)
+        let Reply { response, reservation, user } =
+            self.respond(request, local_address, &active_request).await;
+        with_budget(response, &self.budget, reservation, active_request, user)
     }
 
     async fn respond(
@@ -92,34 +117,78 @@ impl HttpRouter {
         request: Request<Incoming>,
         local_address: SocketAddr,
         active_request: &ActiveRequest,
-    ) -> (Response<PlainBody>, MemoryReservation) {
-        if request.uri().path() == HEALTH_PATH {
-            return (health(request.method()), MemoryReservation::default());
+    ) -> Reply {
+        let (uri, headers) = (request.uri(), request.headers());
+        if uri.path() == HEALTH_PATH {
+            return health(request.method()).into();
         }
-        if let Err(rejected) = self.names.check(request.uri(), request.headers(), local_address) {
-            return (forbidden(rejected), MemoryReservation::default());
+        if let Access::Users(users) = &self.access
+            && is_metadata_path(uri.path())
+        {
+            // Pages of every origin may read it, so only the host is checked.
+            return match self.names.check_host(uri, headers, local_address) {
+                Ok(()) => users.metadata(&request).into(),
+                Err(rejected) => forbidden(rejected).into(),
+            };
         }
-        if login_pages::is_login_path(request.uri().path())
+        if let Err(rejected) = self.names.check(uri, headers, local_address) {
+            return forbidden(rejected).into();
+        }
+        if login_pages::is_login_path(uri.path())
             && let Some(logins) = self.gateway.user_logins()
         {
-            let page = login_pages::respond(logins, request, &self.memory).await;
-            return (page, MemoryReservation::default());
+            return login_pages::respond(logins, request, &self.memory).await.into();
         }
-        let origin = cors::origin(request.headers());
-        let (mut response, reservation) = match self.early_response(&request) {
-            Some(refusal) => (refusal, MemoryReservation::default()),
-            None if active_request.admit().is_err() => {
-                (too_many_connections(), MemoryReservation::default())
-            }
-            None if request.uri().path() == METRICS_PATH => {
-                (self.metrics(request.method()), MemoryReservation::default())
-            }
-            None => self.serve(request).await,
+        let origin = cors::origin(headers);
+        let mut reply = match self.early_response(&request) {
+            Some(refusal) => refusal.into(),
+            None => self.respond_to_client(request, active_request).await,
         };
         if let Some(origin) = origin {
-            cors::allow_origin(response.headers_mut(), origin);
+            cors::allow_origin(reply.response.headers_mut(), origin);
         }
-        (response, reservation)
+        reply
+    }
+
+    /// Answers a request for which it matters who sends it.
+    async fn respond_to_client(
+        &self,
+        mut request: Request<Incoming>,
+        active_request: &ActiveRequest,
+    ) -> Reply {
+        let principal = match &self.access {
+            Access::Users(users) => match users.authorize(&request).await {
+                Ok(principal) => Some(principal),
+                Err(refusal) => return refusal.into(),
+            },
+            Access::Open | Access::Token(_) => None,
+        };
+        // Nothing behind this point needs the token.
+        request.headers_mut().remove(AUTHORIZATION);
+        if active_request.admit().is_err() {
+            return too_many_connections().into();
+        }
+        if request.uri().path() == METRICS_PATH {
+            return self.metrics(request.method(), principal.as_deref()).into();
+        }
+        let Some(principal) = principal else { return self.serve(request).await };
+        if !self.may_use_session(&principal, request.headers()) {
+            return unknown_session().into();
+        }
+        let user = self.active_users.register(&principal.user);
+        let owner = principal.user.clone();
+        request.extensions_mut().insert(principal);
+        let reply = tokio::select! {
+            reply = with_session_owner(owner, self.serve(request)) => reply,
+            () = user.removed() => return removed_user().into(),
+        };
+        Reply { user: Some(user), ..reply }
+    }
+
+    /// Whether a request names no session, or one that its user has begun.
+    fn may_use_session(&self, principal: &Principal, headers: &HeaderMap) -> bool {
+        let Some(id) = headers.get(SESSION_HEADER) else { return true };
+        id.to_str().is_ok_and(|id| self.sessions.belongs_to(id, &principal.user))
     }
 
     /// The response that follows from path and headers alone, if there is one: a refusal, or the
@@ -132,7 +201,7 @@ impl HttpRouter {
         if let Some(preflight) = cors::preflight(request) {
             return Some(preflight);
         }
-        if let Some(token) = &self.token
+        if let Access::Token(token) = &self.access
             && !token.is_sent_in(request.headers())
         {
             return Some(unauthorized());
@@ -144,34 +213,55 @@ impl HttpRouter {
         None
     }
 
-    fn metrics(&self, method: &Method) -> Response<PlainBody> {
+    /// The metrics of the gateway. With users, only administrators see them.
+    fn metrics(&self, method: &Method, principal: Option<&Principal>) -> Response<PlainBody> {
+        if let (Access::Users(users), Some(principal)) = (&self.access, principal)
+            && !users.authenticator().is_admin(principal)
+        {
+            return text(StatusCode::FORBIDDEN, "Forbidden: only administrators see the metrics\n");
+        }
         match *method {
             Method::GET | Method::HEAD => metrics_page(self.gateway.metrics()),
             _ => method_not_allowed(),
         }
     }
 
-    async fn serve(&self, request: Request<Incoming>) -> (Response<PlainBody>, MemoryReservation) {
+    async fn serve(&self, request: Request<Incoming>) -> Reply {
         let (head, body) = request.into_parts();
         if head.method != Method::POST {
             let request = Request::from_parts(head, Full::new(Bytes::new()));
-            return (self.mcp.handle(request).await, MemoryReservation::default());
+            return self.mcp.handle(request).await.into();
         }
         let ReceivedBody { bytes, reservation } = match self.memory.read(body).await {
             Ok(read) => read,
-            Err(status) => return (body_error(status), MemoryReservation::default()),
+            Err(status) => return body_error(status).into(),
         };
         let says_json = is_json(&head.headers);
         if says_json && let Some(refusal) = invalid_message(&bytes) {
-            return (refusal, reservation);
+            return Reply { response: refusal, reservation, user: None };
         }
-        let response = self.mcp.handle(Request::from_parts(head, Full::new(bytes))).await;
+        let mut response = self.mcp.handle(Request::from_parts(head, Full::new(bytes))).await;
         if says_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             // This is how rmcp responds to JSON that is not an MCP message.
             let message = "Invalid Request: this is not an MCP message";
-            return (rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, message), reservation);
+            response = rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, message);
         }
-        (response, reservation)
+        Reply { response, reservation, user: None }
+    }
+}
+
+/// A response, and what has to be kept until it is sent.
+struct Reply {
+    response: Response<PlainBody>,
+    /// The memory of the request body.
+    reservation: MemoryReservation,
+    /// The user of the request, if there are users.
+    user: Option<ActiveUser>,
+}
+
+impl From<Response<PlainBody>> for Reply {
+    fn from(response: Response<PlainBody>) -> Self {
+        Self { response, reservation: MemoryReservation::default(), user: None }
     }
 }
 
@@ -200,6 +290,16 @@ fn forbidden(rejected: RejectedHeader) -> Response<PlainBody> {
         }
     };
     text(StatusCode::FORBIDDEN, message)
+}
+
+/// The response of rmcp for a session that does not exist.
+fn unknown_session() -> Response<PlainBody> {
+    text(StatusCode::NOT_FOUND, "Not Found: Session not found")
+}
+
+fn removed_user() -> Response<PlainBody> {
+    let message = format!("Forbidden: {}\n", LoginRefusal::RemovedUser);
+    text(StatusCode::FORBIDDEN, &message)
 }
 
 fn unauthorized() -> Response<PlainBody> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, FuturesUnordered};
 use futures_util::{Stream, StreamExt};
+use onecall_core::UserName;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
     RequestId, ServerJsonRpcMessage,
@@ -37,6 +38,16 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 /// The reason in the notification by which this server cancels a request whose client has left.
 pub(crate) const CLIENT_HAS_LEFT: &str = "the client has left";
 
+tokio::task_local! {
+    /// The user whose request is being handled. rmcp creates sessions without saying for whom.
+    static SESSION_OWNER: UserName;
+}
+
+/// Handles a request; a session that it begins belongs to `owner`.
+pub(super) async fn with_session_owner<T>(owner: UserName, work: impl Future<Output = T>) -> T {
+    SESSION_OWNER.scope(owner, work).await
+}
+
 /// All MCP sessions.
 pub(super) struct HttpSessions {
     local: LocalSessionManager,
@@ -65,6 +76,11 @@ impl HttpSessions {
         let mut local = LocalSessionManager::default();
         local.session_config = config;
         Self { local, table: Arc::default() }
+    }
+
+    /// Whether the session with this id was begun by this user.
+    pub fn belongs_to(&self, id: &str, user: &UserName) -> bool {
+        self.table.is_owned_by(id, user)
     }
 
     /// Periodically cancels requests whose clients have disconnected, and closes idle sessions.
@@ -110,13 +126,14 @@ impl SessionManager for HttpSessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), HttpSessionError> {
+        let owner = SESSION_OWNER.try_with(UserName::clone).ok();
         if let Some(longest_unused) =
-            self.table.session_to_evict().map_err(|_| HttpSessionError::Full)?
+            self.table.session_to_evict(owner.as_ref()).map_err(|_| HttpSessionError::Full)?
         {
             self.close_session(&longest_unused).await?;
         }
         let (id, transport) = self.local.create_session().await?;
-        self.table.begin(&id);
+        self.table.begin(&id, owner);
         Ok((id, transport))
     }
 

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::Stream;
+use onecall_core::UserName;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::sync::Notify;
@@ -14,6 +15,9 @@ use tokio::sync::Notify;
 /// The largest number of sessions. Beyond that, the least recently used one that is not in use is
 /// closed.
 const MAX_SESSIONS: usize = 1_000;
+
+/// The largest number of sessions of one user, so that no user takes the sessions of others away.
+const MAX_SESSIONS_PER_USER: usize = 100;
 
 /// A session that is unused for this long is closed; its client will open another.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -38,6 +42,8 @@ pub(super) struct HttpSessionTable {
 }
 
 struct HttpSession {
+    /// The user who has begun the session, if there are users.
+    owner: Option<UserName>,
     last_used: Instant,
     streams: usize,
     next_listener: u64,
@@ -72,8 +78,9 @@ impl HttpSessionTable {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn begin(&self, id: &SessionId) {
+    pub fn begin(&self, id: &SessionId, owner: Option<UserName>) {
         let session = HttpSession {
+            owner,
             last_used: Instant::now(),
             streams: 0,
             next_listener: 0,
@@ -81,6 +88,11 @@ impl HttpSessionTable {
             running: Vec::new(),
         };
         self.lock().insert(Arc::clone(id), session);
+    }
+
+    /// Whether the session with this id was begun by this user.
+    pub fn is_owned_by(&self, id: &str, user: &UserName) -> bool {
+        self.lock().get(id).is_some_and(|session| session.owner.as_ref() == Some(user))
     }
 
     /// Removes a session and returns its unanswered requests.
@@ -96,13 +108,20 @@ impl HttpSessionTable {
         }
     }
 
-    /// The session that has to be closed before another one can be opened, if there is no room.
-    pub fn session_to_evict(&self) -> Result<Option<SessionId>, TooManySessions> {
+    /// The session that has to be closed before `owner` can open another one, if there is no room.
+    pub fn session_to_evict(
+        &self,
+        owner: Option<&UserName>,
+    ) -> Result<Option<SessionId>, TooManySessions> {
         let sessions = self.lock();
-        if sessions.len() < MAX_SESSIONS {
+        let is_own = |session: &HttpSession| owner.is_some() && session.owner.as_ref() == owner;
+        let own = sessions.values().filter(|session| is_own(session)).count();
+        let has_too_many = own >= MAX_SESSIONS_PER_USER;
+        if sessions.len() < MAX_SESSIONS && !has_too_many {
             return Ok(None);
         }
         let unused = sessions.iter().filter(|(_, session)| !session.is_in_use());
+        let unused = unused.filter(|(_, session)| !has_too_many || is_own(session));
         let longest = unused.min_by_key(|(_, session)| session.last_used);
         longest.map(|(id, _)| Some(Arc::clone(id))).ok_or(TooManySessions)
     }

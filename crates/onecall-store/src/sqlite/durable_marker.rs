@@ -1,5 +1,6 @@
-//! A small file beside the store that exists while runs that have not ended depend on the store. A
-//! damaged store cannot be asked what it holds; this file says whether it may be replaced.
+//! A small file beside the store that exists while the store knows users, or runs that have not ended
+//! depend on it. A damaged store cannot be asked what it holds; this file says whether it may be
+//! replaced.
 //!
 //! The marker is created and removed inside of write transactions, which only one process at a time
 //! has.
@@ -15,7 +16,7 @@ use super::damaged_file::with_suffix;
 pub(super) const SUFFIX: &str = ".durable";
 
 /// For a user who opens the file.
-const TEXT: &str = "Runs that have not ended depend on the store beside this file. \
+const TEXT: &str = "Users, or runs that have not ended, depend on the store beside this file. \
     onecall removes this file when there are none left.\n";
 
 /// The file for the store at one path.
@@ -28,7 +29,7 @@ impl DurableMarker {
         Self(with_suffix(&real, SUFFIX))
     }
 
-    /// Whether the store holds runs that have not ended. If that cannot be found out, it does.
+    /// Whether the store holds users or runs that have not ended. If that cannot be found out, it does.
     pub(super) fn exists(&self) -> bool {
         self.0.try_exists().unwrap_or(true)
     }

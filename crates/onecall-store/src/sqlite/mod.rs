@@ -26,6 +26,7 @@ mod record_journals;
 mod runs;
 mod shapes;
 mod user_secrets;
+mod users;
 
 pub use self::inspection::{Inspection, inspect};
 pub use self::listings::read_listings;

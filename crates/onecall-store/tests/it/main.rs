@@ -5,3 +5,4 @@
 mod audit;
 mod durable;
 mod sqlite;
+mod users;

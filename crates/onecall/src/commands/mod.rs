@@ -36,6 +36,7 @@ mod switch;
 mod tools;
 mod trust;
 mod user_secrets;
+mod users;
 
 pub(crate) use generate::GenerateArguments;
 
@@ -55,6 +56,7 @@ pub(crate) use runs::RunsArguments;
 pub(crate) use secrets::SecretsCommand;
 pub(crate) use stats::StatsArguments;
 pub(crate) use user_secrets::parse_user;
+pub(crate) use users::UsersCommand;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::setup::ConfigurationNeed;
@@ -138,6 +140,7 @@ fn names_its_configuration(command: &Command) -> bool {
             | Command::Runs(_)
             | Command::Audit(_)
             | Command::Approvals { .. }
+            | Command::Users { .. }
             | Command::Resume { .. }
             | Command::Cancel { .. }
             | Command::Stats(_)
@@ -203,6 +206,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
         Command::Policy { command } => policy::policy(&command, global),
         Command::Secrets { command } => secrets::secrets(command, global),
+        Command::Users { command } => users::users(command, global),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {
             let browser = if no_browser { login::Browser::None } else { login::Browser::Open };

@@ -119,5 +119,6 @@ mod unicode_names;
 mod unread_answers;
 mod unset_variables;
 mod user_secrets;
+mod users;
 mod workspace;
 mod workspace_files;

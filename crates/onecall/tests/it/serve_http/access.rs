@@ -138,7 +138,7 @@ fn nobody_else_is_served_without_a_token() {
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
         ended.stderr
     };
-    insta::assert_snapshot!(say(&["serve", "--http", "0.0.0.0:0"]), @"error: 0.0.0.0:0 can be reached from other machines, from where anyone could run programs and call your tools: give clients a token (--token-file FILE, or ONECALL_TOKEN), or listen on 127.0.0.1");
+    insta::assert_snapshot!(say(&["serve", "--http", "0.0.0.0:0"]), @"error: 0.0.0.0:0 can be reached from other machines, from where anyone could run programs and call your tools: give clients a token (--token-file FILE, or ONECALL_TOKEN), configure `users`, or listen on 127.0.0.1");
     insta::assert_snapshot!(say(&["serve", "--http", "[::]:0", "--token", "two words"]), @"error: --token cannot be used: a token consists of visible ASCII characters, without spaces; `openssl rand -hex 32` prints a good one");
     insta::assert_snapshot!(say(&["serve", "--http", "here"]), @"error: 'here' is not an address to listen on, such as 127.0.0.1:8808: invalid socket address");
 }

@@ -1,0 +1,159 @@
+//! Users and their tokens in the store.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::Arc;
+
+use onecall_core::storage::{
+    MAX_TOKENS_PER_USER, StoreError, StoredToken, StoredUser, TokenAddition, UserAddition,
+    UserLogin, UserRemoval, UserSource, Users,
+};
+use onecall_core::{Digest, Timestamp, UserName};
+use onecall_store::{DEFAULT_JOURNAL_MB, SqliteStore, open_durable};
+use tempfile::TempDir;
+
+const MINUTES: i64 = 60_000;
+
+fn store() -> (TempDir, Arc<SqliteStore>) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_durable(folder.path().join("onecall.db"), DEFAULT_JOURNAL_MB);
+    (folder, store)
+}
+
+fn name(text: &str) -> UserName {
+    UserName::parse(text).unwrap()
+}
+
+fn groups(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn token(user: &str, text: &str, expires: i64) -> StoredToken {
+    StoredToken {
+        id: format!("id-of-{text}"),
+        user: name(user),
+        digest: Digest::of(text),
+        label: "laptop".to_owned(),
+        created: Timestamp(10),
+        expires: Timestamp(expires),
+        last_used: None,
+    }
+}
+
+#[test]
+fn a_user_is_known_by_exactly_one_name() {
+    let (_folder, store) = store();
+    let add = |text: &str, names: &[&str]| {
+        store.add_user(&name(text), &groups(names), Timestamp(1)).unwrap()
+    };
+    assert_eq!(add("Anna", &["dev"]), UserAddition::Added);
+    assert_eq!(add("Anna", &["ops", "dev"]), UserAddition::Updated);
+    assert_eq!(add("anna", &[]), UserAddition::SimilarName(name("Anna")));
+    let login = |text: &str| store.log_in(&name(text), Timestamp(2)).unwrap();
+    assert_eq!(login("ANNA"), UserLogin::SimilarName(name("Anna")));
+    let expected = StoredUser {
+        name: name("Anna"),
+        source: UserSource::Added,
+        groups: groups(&["dev", "ops"]),
+        created: Timestamp(1),
+        last_seen: Some(Timestamp(2)),
+        removed: None,
+    };
+    assert_eq!(login("Anna"), UserLogin::Accepted(expected.clone()));
+    let UserLogin::Accepted(seen) = login("ben") else { panic!("a new user may log in") };
+    assert_eq!((seen.source, seen.groups), (UserSource::Identity, groups(&[])));
+    assert_eq!(store.user(&name("Anna")).unwrap(), Some(expected));
+    let all: Vec<_> = store.users().unwrap().into_iter().map(|user| user.name).collect();
+    assert_eq!(all, [name("Anna"), name("ben")]);
+}
+
+#[test]
+fn the_last_login_is_written_now_and_then() {
+    let (_folder, store) = store();
+    let seen_after = |at: i64| {
+        store.log_in(&name("anna"), Timestamp(at)).unwrap();
+        store.user(&name("anna")).unwrap().unwrap().last_seen
+    };
+    assert_eq!(seen_after(0), Some(Timestamp(0)));
+    assert_eq!(seen_after(9 * MINUTES), Some(Timestamp(0)));
+    assert_eq!(seen_after(11 * MINUTES), Some(Timestamp(11 * MINUTES)));
+}
+
+#[test]
+fn a_removed_user_is_not_forgotten() {
+    let (_folder, store) = store();
+    let anna = name("anna");
+    assert_eq!(store.remove_user(&anna, Timestamp(1)).unwrap(), UserRemoval::Unknown);
+    store.log_in(&anna, Timestamp(1)).unwrap();
+    assert_eq!(store.add_token(&token("anna", "t", 99)).unwrap(), TokenAddition::Added);
+    assert!(store.token(&Digest::of("t")).unwrap().is_some());
+    let removed = store.remove_user(&anna, Timestamp(3)).unwrap();
+    assert_eq!(removed, UserRemoval::Removed { tokens: 1 });
+    assert_eq!(store.remove_user(&anna, Timestamp(4)).unwrap(), UserRemoval::AlreadyRemoved);
+    assert_eq!(store.log_in(&anna, Timestamp(MINUTES * 60)).unwrap(), UserLogin::Removed);
+    assert_eq!(store.user(&anna).unwrap().unwrap().removed, Some(Timestamp(3)));
+    assert_eq!(store.token(&Digest::of("t")).unwrap(), None);
+    let refused = store.add_token(&token("anna", "u", 99)).unwrap();
+    assert_eq!(refused, TokenAddition::RemovedUser);
+    let similar = store.add_user(&name("ANNA"), &groups(&[]), Timestamp(5)).unwrap();
+    assert_eq!(similar, UserAddition::SimilarName(anna.clone()));
+    let restored = store.add_user(&anna, &groups(&["dev"]), Timestamp(6)).unwrap();
+    assert_eq!(restored, UserAddition::Restored);
+    assert!(matches!(store.log_in(&anna, Timestamp(7)).unwrap(), UserLogin::Accepted(_)));
+}
+
+#[test]
+fn tokens_belong_to_users_and_are_bounded() {
+    let (_folder, store) = store();
+    let unknown = store.add_token(&token("anna", "t", 99)).unwrap();
+    assert_eq!(unknown, TokenAddition::UnknownUser);
+    for user in ["anna", "ben"] {
+        store.add_user(&name(user), &groups(&[]), Timestamp(1)).unwrap();
+    }
+    // An expired one makes room.
+    store.add_token(&token("anna", "expired", 5)).unwrap();
+    for number in 0..MAX_TOKENS_PER_USER {
+        let added = store.add_token(&token("anna", &number.to_string(), 99)).unwrap();
+        assert_eq!(added, TokenAddition::Added);
+    }
+    assert_eq!(store.add_token(&token("anna", "more", 99)).unwrap(), TokenAddition::TooMany);
+    assert_eq!(store.add_token(&token("ben", "more", 99)).unwrap(), TokenAddition::Added);
+    assert_eq!(store.tokens(Some(&name("ben"))).unwrap(), [token("ben", "more", 99)]);
+    assert_eq!(store.tokens(None).unwrap().len(), MAX_TOKENS_PER_USER + 1);
+    store.note_token_use("id-of-more", Timestamp(42)).unwrap();
+    let (found, user) = store.token(&Digest::of("more")).unwrap().unwrap();
+    assert_eq!(found, StoredToken { last_used: Some(Timestamp(42)), ..token("ben", "more", 99) });
+    assert_eq!((user.name, user.last_seen), (name("ben"), Some(Timestamp(42))));
+    assert!(store.revoke_token("id-of-more").unwrap());
+    assert!(!store.revoke_token("id-of-more").unwrap());
+    assert_eq!(store.token(&Digest::of("more")).unwrap(), None);
+}
+
+#[test]
+fn changes_of_other_processes_are_noticed() {
+    let (folder, store) = store();
+    let other = open_durable(folder.path().join("onecall.db"), DEFAULT_JOURNAL_MB);
+    store.add_user(&name("anna"), &groups(&[]), Timestamp(1)).unwrap();
+    let before = store.users_change_number().unwrap();
+    assert_eq!(store.users_change_number().unwrap(), before);
+    other.remove_user(&name("anna"), Timestamp(2)).unwrap();
+    assert_ne!(store.users_change_number().unwrap(), before);
+}
+
+#[test]
+fn a_damaged_store_with_users_is_not_replaced() {
+    let (folder, store) = store();
+    let path = folder.path().join("onecall.db");
+    store.add_user(&name("anna"), &groups(&[]), Timestamp(1)).unwrap();
+    store.remove_user(&name("anna"), Timestamp(2)).unwrap();
+    drop(store);
+    for suffix in ["", "-wal", "-shm"] {
+        let file = folder.path().join(format!("onecall.db{suffix}"));
+        if file.exists() {
+            fs::write(file, b"nonsense ".repeat(1_000)).unwrap();
+        }
+    }
+    let store = open_durable(path, DEFAULT_JOURNAL_MB);
+    let error = store.log_in(&name("anna"), Timestamp(3)).unwrap_err();
+    assert!(matches!(error, StoreError::DamagedWithRuns { .. }), "{error}");
+}
