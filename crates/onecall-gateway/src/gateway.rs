@@ -135,7 +135,7 @@ fn quoted(names: &[CallableName]) -> String {
 /// The logins of users, if the configuration says at which address their pages are.
 fn user_logins(config: &Config, vault: Option<Arc<UserVault>>) -> Option<Arc<UserLogins>> {
     let public_url = config.users.as_ref()?.public_url.as_deref()?;
-    let logins = UserLogins::new(vault?, public_url, None);
+    let logins = UserLogins::new(vault?, public_url);
     logins.set_servers(&config.servers);
     Some(Arc::new(logins))
 }

@@ -12,7 +12,7 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use thiserror::Error;
 
-use crate::SecretObserver;
+use crate::{HandedOut, SecretObserver};
 
 /// How long a link can be used.
 const LIFETIME: Duration = Duration::from_secs(600);
@@ -62,6 +62,7 @@ pub struct LoginLinks {
     /// The key that links are made with; `None` if the system provides no random numbers.
     key: Option<hmac::Key>,
     links: Mutex<LinkList>,
+    /// Is called with the secret part of each link.
     observer: Option<SecretObserver>,
 }
 
@@ -149,7 +150,7 @@ impl LoginLinks {
         list.links.push(Link { number, digest, target, issued: now, wrong_answers: 0 });
         drop(list);
         if let Some(observer) = &self.observer {
-            observer(&Secret::new(secret.clone()));
+            observer(HandedOut::Link, &Secret::new(secret.clone()));
         }
         Some(self.address(&secret))
     }

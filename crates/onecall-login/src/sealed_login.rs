@@ -11,7 +11,7 @@ use onecall_core::{Secret, UserName};
 use reqwest::Url;
 
 use crate::error::LoginError;
-use crate::user_vault::{UserVault, VaultError};
+use crate::user_vault::{HandedOut, UserVault, VaultError};
 use crate::vault::{self, StoredLogin};
 
 /// The login of a user in the vault.
@@ -69,7 +69,7 @@ impl SealedLogin {
 
     /// Adds the tokens of a login to the values that records and logs leave out.
     pub fn observe(&self, token: &str) {
-        self.vault.observe(token);
+        self.vault.observe(HandedOut::Token, &Secret::new(token));
     }
 
     fn error(&self, source: VaultError) -> LoginError {
