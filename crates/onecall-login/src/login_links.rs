@@ -118,6 +118,11 @@ impl LoginLinks {
         list.links.retain(|link| link.wrong_answers < MAX_WRONG_ANSWERS);
     }
 
+    /// Makes all links of a user unusable.
+    pub fn remove_user(&self, user: &UserName) {
+        self.valid_links(Instant::now()).links.retain(|link| link.target.user != *user);
+    }
+
     fn find_at(&self, secret: &str, now: Instant) -> Result<OpenLink, LinkError> {
         let (list, digest) = (self.valid_links(now), Digest::of(secret));
         let found = list.links.iter().find(|link| link.digest == digest);

@@ -93,6 +93,13 @@ impl UserLogins {
         *self.servers.write().unwrap_or_else(PoisonError::into_inner) = servers.to_vec();
     }
 
+    /// Ends the links and unfinished logins of a user who was removed. What the vault has of the user is
+    /// removed by [`UserVault::remove_user`].
+    pub fn forget_user(&self, user: &UserName) {
+        self.links.remove_user(user);
+        self.pending.remove_user(user);
+    }
+
     /// Makes the links, for [`UserCredentials::with_links`](onecall_login::UserCredentials::with_links).
     #[must_use]
     pub fn links(&self) -> Arc<dyn LoginLinkIssuer> {
