@@ -163,13 +163,9 @@ pub(crate) fn shared_servers(servers: &[ServerConfig]) -> Vec<ServerConfig> {
 }
 
 /// The logins of users, if the configuration says at which address their pages are.
-fn user_logins(
-    config: &Config,
-    vault: Option<&Arc<UserVault>>,
-    observer: SecretObserver,
-) -> Option<Arc<UserLogins>> {
+fn user_logins(config: &Config, vault: Option<&Arc<UserVault>>) -> Option<Arc<UserLogins>> {
     let public_url = config.users.as_ref()?.public_url.as_deref()?;
-    let logins = UserLogins::new(Arc::clone(vault?), public_url, Some(observer));
+    let logins = UserLogins::new(Arc::clone(vault?), public_url);
     logins.set_servers(&config.servers);
     Some(Arc::new(logins))
 }
@@ -223,8 +219,8 @@ impl Gateway {
         let recorder = Recorder::start(record_settings(&config), store.clone());
         // Records leave out the secrets of users, too.
         let observer = secret_observer(recorder.clone());
-        let vault = user_vault.map(|vault| Arc::new(vault.with_observer(Arc::clone(&observer))));
-        let user_logins = user_logins(&config, vault.as_ref(), observer);
+        let vault = user_vault.map(|vault| Arc::new(vault.with_observer(observer)));
+        let user_logins = user_logins(&config, vault.as_ref());
         let user_bridges = config.users.as_ref().map(|users| {
             let credentials = UserCredentials::new(vault.clone(), None);
             let credentials = match &user_logins {

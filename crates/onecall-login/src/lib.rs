@@ -44,5 +44,5 @@ pub use secrecy::random_text;
 pub use token::Token;
 pub use user_credentials::{CredentialsError, UserCredentials};
 pub use user_vault::{
-    Rotation, SecretEntry, SecretObserver, UnreadableSecrets, UserVault, VaultError,
+    HandedOut, Rotation, SecretEntry, SecretObserver, UnreadableSecrets, UserVault, VaultError,
 };

@@ -12,7 +12,7 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use thiserror::Error;
 
-use crate::SecretObserver;
+use crate::{HandedOut, SecretObserver};
 
 /// How long a link can be used.
 const LIFETIME: Duration = Duration::from_secs(600);
@@ -62,6 +62,7 @@ pub struct LoginLinks {
     /// The key that links are made with; `None` if the system provides no random numbers.
     key: Option<hmac::Key>,
     links: Mutex<LinkList>,
+    /// Is called with the secret part of each link.
     observer: Option<SecretObserver>,
 }
 
@@ -117,6 +118,11 @@ impl LoginLinks {
         list.links.retain(|link| link.wrong_answers < MAX_WRONG_ANSWERS);
     }
 
+    /// Makes all links of a user unusable.
+    pub fn remove_user(&self, user: &UserName) {
+        self.valid_links(Instant::now()).links.retain(|link| link.target.user != *user);
+    }
+
     fn find_at(&self, secret: &str, now: Instant) -> Result<OpenLink, LinkError> {
         let (list, digest) = (self.valid_links(now), Digest::of(secret));
         let found = list.links.iter().find(|link| link.digest == digest);
@@ -149,7 +155,7 @@ impl LoginLinks {
         list.links.push(Link { number, digest, target, issued: now, wrong_answers: 0 });
         drop(list);
         if let Some(observer) = &self.observer {
-            observer(&Secret::new(secret.clone()));
+            observer(HandedOut::Link, &Secret::new(secret.clone()));
         }
         Some(self.address(&secret))
     }

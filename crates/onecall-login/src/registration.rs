@@ -63,9 +63,11 @@ pub(crate) async fn client(
     let Some(endpoint) = &discovery.registration else {
         return Err(LoginError::NoRegistration { issuer });
     };
+    // A browser on this machine comes back to a port of it, others come back to the gateway's address.
+    let kind = if redirect.starts_with("https://") { "web" } else { "native" };
     let mut request = json!({
         "client_name": "onecall",
-        "application_type": "native",
+        "application_type": kind,
         "redirect_uris": [redirect],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],

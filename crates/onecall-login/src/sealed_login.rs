@@ -11,7 +11,7 @@ use onecall_core::{Secret, UserName};
 use reqwest::Url;
 
 use crate::error::LoginError;
-use crate::user_vault::{UserVault, VaultError};
+use crate::user_vault::{HandedOut, UserVault, VaultError};
 use crate::vault::{self, StoredLogin};
 
 /// The login of a user in the vault.
@@ -69,7 +69,7 @@ impl SealedLogin {
 
     /// Adds the tokens of a login to the values that records and logs leave out.
     pub fn observe(&self, token: &str) {
-        self.vault.observe(token);
+        self.vault.observe(HandedOut::Token, &Secret::new(token));
     }
 
     fn error(&self, source: VaultError) -> LoginError {
@@ -104,5 +104,76 @@ impl LockedSealedLogin<'_> {
     pub fn remove(&self) -> Result<(), LoginError> {
         let SealedLogin { vault, key, .. } = self.login;
         vault.remove(key).map(drop).map_err(|source| self.login.error(source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_config::Directories;
+
+    use super::*;
+    use crate::Token;
+    use crate::registration::{ClientAuthMethod, OAuthClient};
+    use crate::token::Tokens;
+
+    const SERVER: &str = "https://a.example/mcp";
+
+    fn entry(token: &str) -> StoredLogin {
+        StoredLogin {
+            server: SERVER.to_owned(),
+            resource: SERVER.to_owned(),
+            issuer: None,
+            token_endpoint: "https://a.example/token".to_owned(),
+            revocation_endpoint: None,
+            client: OAuthClient {
+                id: "us".to_owned(),
+                secret: None,
+                proof: ClientAuthMethod::Nothing,
+            },
+            scopes: Vec::new(),
+            wanted_scopes: Vec::new(),
+            tokens: Some(Tokens { access: Token::new(token), refresh: None, life: None }),
+        }
+    }
+
+    fn token(login: &SealedLogin) -> Option<String> {
+        let tokens = login.read().unwrap()?.tokens?;
+        Some(tokens.access.reveal().to_owned())
+    }
+
+    #[tokio::test]
+    async fn a_login_that_was_removed_or_replaced_meanwhile_stays_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().display().to_string();
+        let directories = Directories::from_environment(&|name| {
+            (name == "XDG_STATE_HOME").then(|| state.clone())
+        });
+        let store = onecall_store::open_durable(folder.path().join("store.db"), 1);
+        let vault = Arc::new(UserVault::new(store, &directories));
+        let login = |user: &str| {
+            let url = Url::parse(SERVER).unwrap();
+            SealedLogin::of(&vault, &UserName::parse(user).unwrap(), &url, None).unwrap()
+        };
+        let (anna, bob) = (login("anna"), login("bob"));
+        let locked = anna.lock().await.unwrap();
+        // The lock of another user is another one.
+        bob.lock().await.unwrap().write(&entry("of bob")).unwrap();
+        locked.write(&entry("first")).unwrap();
+        // It was locked when there was no login, so it cannot replace one.
+        let conflict = locked.write(&entry("second")).unwrap_err().to_string();
+        assert!(
+            conflict.contains("has changed a login of user 'anna' in the meantime"),
+            "{conflict}"
+        );
+        drop(locked);
+        let before = anna.stamp();
+        let locked = anna.lock().await.unwrap();
+        // An administrator removes the user while the token is being renewed.
+        vault.remove_user(&UserName::parse("anna").unwrap()).unwrap();
+        assert!(locked.write(&entry("renewed")).is_err());
+        drop(locked);
+        assert_eq!((token(&anna), anna.stamp()), (None, None));
+        assert!(before.is_some());
+        assert_eq!(token(&bob).as_deref(), Some("of bob"));
     }
 }

@@ -63,20 +63,18 @@ pub struct LoginContinuation {
 }
 
 impl UserLogins {
-    /// Logins that are stored in `vault`, with pages at `public_url`. The secret part of each link is
-    /// passed to `observer`.
+    /// Logins that are stored in `vault`, with pages at `public_url`.
     #[must_use]
-    pub fn new(
-        vault: Arc<UserVault>,
-        public_url: impl Into<String>,
-        observer: Option<SecretObserver>,
-    ) -> Self {
+    pub fn new(vault: Arc<UserVault>, public_url: impl Into<String>) -> Self {
         let public_url = public_url.into();
         let base = format!("{public_url}{LOGIN_PATH}");
+        let observing = Arc::clone(&vault);
+        let observer: SecretObserver =
+            Arc::new(move |what, secret| observing.observe(what, secret));
         Self {
             vault,
             public_url,
-            links: Arc::new(LoginLinks::new(base, observer)),
+            links: Arc::new(LoginLinks::new(base, Some(observer))),
             pending: PendingLogins::default(),
             servers: RwLock::default(),
             proof: Arc::new(TypedUserName),
@@ -93,6 +91,13 @@ impl UserLogins {
     /// Replaces the servers of the configuration.
     pub fn set_servers(&self, servers: &[ServerConfig]) {
         *self.servers.write().unwrap_or_else(PoisonError::into_inner) = servers.to_vec();
+    }
+
+    /// Ends the links and unfinished logins of a user who was removed. What the vault has of the user is
+    /// removed by [`UserVault::remove_user`].
+    pub fn forget_user(&self, user: &UserName) {
+        self.links.remove_user(user);
+        self.pending.remove_user(user);
     }
 
     /// Makes the links, for [`UserCredentials::with_links`](onecall_login::UserCredentials::with_links).

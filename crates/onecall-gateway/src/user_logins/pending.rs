@@ -79,6 +79,11 @@ impl PendingLogins {
         position.map(|position| logins.remove(position)).ok_or(UserLoginError::NoSuchLogin)
     }
 
+    /// Ends all logins of a user.
+    pub(super) fn remove_user(&self, user: &UserName) {
+        self.current().retain(|login| login.user != *user);
+    }
+
     fn current(&self) -> MutexGuard<'_, Vec<WaitingLogin>> {
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

@@ -11,7 +11,7 @@ mod tests;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use onecall_config::Directories;
 use onecall_core::storage::{
@@ -24,8 +24,19 @@ use key_file::{KeyFile, KeyFileLock};
 use keys::{EncryptionKey, KEY_VARIABLE, KeyRing};
 pub use rotation::{Rotation, UnreadableSecrets};
 
-/// Is called with each value that the vault hands out, so that records and logs can leave it out.
-pub type SecretObserver = Arc<dyn Fn(&Secret) + Send + Sync>;
+/// Is called with each value that is handed out, so that records and logs can leave it out.
+pub type SecretObserver = Arc<dyn Fn(HandedOut, &Secret) + Send + Sync>;
+
+/// What a value is that is handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandedOut {
+    /// A secret of a user. Its number is that of the stored secrets.
+    Secret,
+    /// A token of a login, which is replaced from time to time.
+    Token,
+    /// The secret part of a link to the login page, which is used for minutes.
+    Link,
+}
 
 /// The vault of a gateway. Its methods block for a short time.
 pub struct UserVault {
@@ -38,7 +49,7 @@ pub struct UserVault {
     lock_folder: Option<PathBuf>,
     /// The keys that were read last.
     keys: Mutex<Arc<KeyRing>>,
-    observer: Option<SecretObserver>,
+    observer: OnceLock<SecretObserver>,
 }
 
 /// The name and date of a secret, without its value.
@@ -83,14 +94,20 @@ impl UserVault {
         let key_file = KeyFile::of(directories);
         let state = directories.state.as_deref();
         let lock_folder = state.map(|state| state.join("onecall").join("logins"));
-        Self { store, variable, key_file, lock_folder, keys: Mutex::default(), observer: None }
+        Self {
+            store,
+            variable,
+            key_file,
+            lock_folder,
+            keys: Mutex::default(),
+            observer: OnceLock::new(),
+        }
     }
 
-    /// Calls `observer` with each value that is handed out from now on.
-    #[must_use]
-    pub fn with_observer(mut self, observer: SecretObserver) -> Self {
-        self.observer = Some(observer);
-        self
+    /// Calls `observer` with each value that is handed out from now on. Only the first observer is kept.
+    pub fn set_observer(&self, observer: SecretObserver) {
+        // A second observer would be a mistake of the caller, and the first one still works.
+        let _ = self.observer.set(observer);
     }
 
     /// The secret of a user with this name.
@@ -158,10 +175,8 @@ impl UserVault {
     pub(crate) fn open(&self, key: &UserSecretKey) -> Result<Option<OpenedSecret>, VaultError> {
         let Some(stored) = self.store.user_secret(key)? else { return Ok(None) };
         let value = self.decrypt(&stored)?;
-        if let Some(observer) =
-            self.observer.as_ref().filter(|_| key.kind == UserSecretKind::Secret)
-        {
-            observer(&value);
+        if key.kind == UserSecretKind::Secret {
+            self.observe(HandedOut::Secret, &value);
         }
         Ok(Some(OpenedSecret { value, version: stored.version }))
     }
@@ -220,10 +235,10 @@ impl UserVault {
         Some(self.lock_folder.as_deref()?.join(format!("user-{}.lock", digest.finish())))
     }
 
-    /// Calls the observer with a value that was part of an opened secret.
-    pub(crate) fn observe(&self, value: &str) {
-        if let Some(observer) = &self.observer {
-            observer(&Secret::new(value));
+    /// Calls the observer with a value that is handed out.
+    pub fn observe(&self, what: HandedOut, value: &Secret) {
+        if let Some(observer) = self.observer.get() {
+            observer(what, value);
         }
     }
 

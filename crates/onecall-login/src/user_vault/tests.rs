@@ -327,10 +327,11 @@ fn an_observer_learns_values_that_are_handed_out() {
     set(&place.vault(), &anna(), "TOKEN", VALUE);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
-    let vault = place.vault().with_observer(Arc::new(move |secret: &Secret| {
-        sink.lock().unwrap().push(secret.reveal().to_owned());
+    let vault = place.vault();
+    vault.set_observer(Arc::new(move |what, secret: &Secret| {
+        sink.lock().unwrap().push((what, secret.reveal().to_owned()));
     }));
     get(&vault, &anna(), "TOKEN");
     get(&vault, &bob(), "TOKEN");
-    assert_eq!(*seen.lock().unwrap(), [VALUE]);
+    assert_eq!(*seen.lock().unwrap(), [(HandedOut::Secret, VALUE.to_owned())]);
 }

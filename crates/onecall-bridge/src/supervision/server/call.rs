@@ -239,3 +239,72 @@ fn is_repeatable(spec: &ToolSpec) -> bool {
     let hints = &spec.annotations;
     hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use onecall_config::{
+        Directories, OAuthConfig, PerUserSettings, RemoteTransport, ServerConfig, Transport,
+    };
+    use onecall_core::{ServerName, UserName};
+    use onecall_login::{Login, LoginLinks, UserVault};
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::connection_options::ConnectionOptions;
+
+    const LINK: &str = "https://onecall.example.com/login/";
+
+    #[tokio::test]
+    async fn only_the_error_of_a_call_has_a_link_to_the_login_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().display().to_string();
+        let directories = Directories::from_environment(&|name| {
+            (name == "XDG_STATE_HOME").then(|| state.clone())
+        });
+        let store = onecall_store::open_durable(folder.path().join("store.db"), 1);
+        let vault = Arc::new(UserVault::new(store, &directories));
+        let remote = RemoteTransport {
+            url: "https://far.example/mcp".to_owned(),
+            headers: std::collections::BTreeMap::new(),
+            oauth: Some(OAuthConfig::default()),
+        };
+        let name = ServerName::new("far");
+        let login = |links| {
+            let user = UserName::parse("anna").unwrap();
+            Arc::new(Login::of_user(&name, &remote, &user, &vault, links).unwrap())
+        };
+        let config = ServerConfig {
+            name: name.clone(),
+            transport: Transport::Http(remote.clone()),
+            connect_timeout: None,
+            call_timeout: None,
+            lazy: true,
+            pins: None,
+            per_user: PerUserSettings::default(),
+        };
+        let mut server = Server::new(config, Arc::new(Notify::new()), ConnectionOptions::default());
+        assert_eq!(server.unavailable_call_message(), "server 'far' is not connected");
+        let with_page = login(Some(Arc::new(LoginLinks::new(LINK, None))));
+        server.login = Some(Arc::clone(&with_page));
+        server.become_logged_out(&with_page);
+        let message = "server 'far' needs a login of user 'anna'";
+        // This text is logged, too.
+        assert_eq!(server.unavailable_message(), message);
+        let shown = server.unavailable_call_message();
+        let secret = shown
+            .strip_prefix(&format!("{message}; open {LINK}"))
+            .and_then(|rest| rest.strip_suffix(" in a browser to log in, then try again"));
+        assert_eq!(secret.map(str::len), Some(43), "{shown}");
+
+        let without_page = login(None);
+        server.login = Some(Arc::clone(&without_page));
+        server.become_logged_out(&without_page);
+        assert_eq!(
+            server.unavailable_call_message(),
+            "server 'far' needs a login of user 'anna', for which onecall has no page; an administrator \
+             has to set 'public_url' under 'users' and serve over HTTP"
+        );
+    }
+}

@@ -56,7 +56,7 @@ impl Setup {
         });
         let store = onecall_store::open_durable(folder.path().join("store.db"), 1);
         let vault = Arc::new(UserVault::new(store, &directories));
-        let logins = UserLogins::new(Arc::clone(&vault), PUBLIC_URL, None).with_proof(proof);
+        let logins = UserLogins::new(Arc::clone(&vault), PUBLIC_URL).with_proof(proof);
         let setup = Self { authority, fixture, folder, vault, logins };
         setup.logins.set_servers(&[setup.server("")]);
         setup
@@ -178,6 +178,9 @@ async fn two_users_log_in_with_two_accounts() {
     let [anna, bob] = [setup.token("anna").await.unwrap(), setup.token("bob").await.unwrap()];
     assert_ne!(anna, bob);
     assert_eq!(setup.token("eve").await, None);
+    for request in setup.authority.requests_to("/register") {
+        assert!(request.body.contains("\"application_type\":\"web\""), "{request:?}");
+    }
     // Each login was made for this server, and comes back to the address that people see.
     for request in setup.authority.requests_to("/authorize") {
         assert_eq!(request.fields["redirect_uri"], format!("{PUBLIC_URL}{CALLBACK_PATH}"));
@@ -383,6 +386,20 @@ async fn a_server_that_was_removed_or_changed_gets_no_token() {
         assert_eq!(seen.status, 404, "{seen:?}");
         assert!(seen.body.contains("server &#39;far&#39; is not configured any more"), "{seen:?}");
     }
+    assert_eq!(setup.token("anna").await, None);
+}
+
+#[tokio::test]
+async fn a_user_who_was_removed_logs_in_no_more() {
+    let setup = Setup::new();
+    let mut browser = Browser::default();
+    let confirmed = setup.confirm(&setup.link("anna"), &mut browser, "anna").await;
+    let back = setup.authorize(&confirmed);
+    let [link, other] = [setup.link("anna"), setup.link("bob")];
+    setup.logins.forget_user(&user("anna"));
+    assert_eq!(setup.open(&back, &mut browser).await.status, 400);
+    assert_eq!(setup.open(&link, &mut browser).await.status, 404);
+    assert_eq!(setup.open(&other, &mut browser).await.status, 200);
     assert_eq!(setup.token("anna").await, None);
 }
 
