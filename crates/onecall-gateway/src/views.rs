@@ -1,7 +1,7 @@
 //! The gateway as each user sees it. A view has rules of its own, made of the configuration, the policy
 //! and the groups that the user has, and shares everything else with the gateway that was started.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -90,6 +90,12 @@ impl Gateway {
             is_serving: AtomicBool::new(false),
             user_logins: self.user_logins.clone(),
         }
+    }
+
+    /// The users for whom something is kept in this process.
+    #[must_use]
+    pub fn seen_users(&self) -> BTreeSet<UserName> {
+        self.views.lock().keys().map(|principal| principal.user.clone()).collect()
     }
 
     /// Removes everything that a user has in this process: the views, and the servers that run with the

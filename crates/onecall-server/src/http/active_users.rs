@@ -1,13 +1,13 @@
 //! The users whose requests are being answered. When a user is removed, these requests end as if the
 //! client had left, and with them the programs that they run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use onecall_core::UserName;
-use onecall_gateway::Authenticator;
+use onecall_gateway::{Authenticator, Gateway};
 use tokio::sync::watch;
 
 /// How often it is checked whether users were removed.
@@ -44,18 +44,25 @@ impl ActiveUsers {
         ActiveUser { all: Arc::clone(self), name: name.clone(), removed }
     }
 
-    /// Ends the requests of users who were removed.
-    pub(super) async fn watch(&self, authenticator: &Authenticator) -> Infallible {
+    /// Ends the requests of users who were removed, and stops the servers that run for them.
+    pub(super) async fn watch(
+        &self,
+        authenticator: &Authenticator,
+        gateway: &Gateway,
+    ) -> Infallible {
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
-            let names: Vec<UserName> = self.lock().keys().cloned().collect();
+            let mut names: BTreeSet<UserName> = self.lock().keys().cloned().collect();
+            names.extend(gateway.seen_users());
             for name in names {
                 // If the store cannot be read, the next check will find out.
-                if authenticator.is_removed(&name).await.unwrap_or(false)
-                    && let Some(entry) = self.lock().get(&name)
-                {
+                if !authenticator.is_removed(&name).await.unwrap_or(false) {
+                    continue;
+                }
+                if let Some(entry) = self.lock().get(&name) {
                     entry.removed.send_replace(true);
                 }
+                gateway.forget_user(&name);
             }
         }
     }

@@ -89,7 +89,7 @@ impl HttpRouter {
         match &self.access {
             Access::Users(users) => tokio::select! {
                 never = self.sessions.maintain() => never,
-                never = self.active_users.watch(users.authenticator()) => never,
+                never = self.active_users.watch(users.authenticator(), &self.gateway) => never,
             },
             Access::Open | Access::Token(_) => self.sessions.maintain().await,
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use onecall_core::nearest::nearest;
 use onecall_core::storage::{DurableRun, DurableState, DurableStore, FinalAnswer};
 use onecall_core::text::visible_line;
-use onecall_core::{RunId, Timestamp};
+use onecall_core::{RunId, Timestamp, UserName};
 use onecall_gateway::RunAnswer;
 use serde_json::json;
 use thiserror::Error;
@@ -90,6 +90,15 @@ fn end(store: &dyn DurableStore, run: &DurableRun) -> anyhow::Result<Option<Stri
     let answer = FinalAnswer { result, at: Timestamp::now() };
     let is_cancelled = store.cancel_durable_run(&run.id, &answer)?;
     Ok((!is_cancelled).then(|| ended(&run.id)))
+}
+
+/// Cancels all runs of a user that have not ended; returns how many there were.
+pub(super) fn cancel_runs_of(store: &dyn DurableStore, user: &UserName) -> anyhow::Result<usize> {
+    let mut cancelled = 0;
+    for run in store.durable_runs(false)?.iter().filter(|run| run.principal.user == *user) {
+        cancelled += usize::from(end(store, run)?.is_none());
+    }
+    Ok(cancelled)
 }
 
 /// Prints the ids of the runs that have not ended, for the completion of a shell.

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Subcommand;
-use onecall_core::storage::{UserAddition, UserRemoval, Users};
+use onecall_core::storage::{DurableStore, UserAddition, UserRemoval, Users};
 use onecall_core::text::visible_json;
 use onecall_core::{MAX_GROUPS, Timestamp, UserName, check_group_name};
 use onecall_gateway::MAX_TOKEN_LIFETIME;
 use serde_json::{Value, json};
 
 use crate::cli::Global;
+use crate::commands::cancel::cancel_runs_of;
 use crate::commands::{note, say};
 use crate::terminal::print_styled;
 use crate::time_span::parse_time_span;
@@ -138,7 +139,7 @@ pub(crate) fn users(command: UsersCommand, global: &Global) -> anyhow::Result<Ex
     match command {
         UsersCommand::Add { name, group, json } => add(store, &name, group, json),
         UsersCommand::List { json } => list::list(store, json),
-        UsersCommand::Remove { name, json } => remove(store, &name, json),
+        UsersCommand::Remove { name, json } => remove(store, durable_store::open(&config)?.as_ref(), &name, json),
         UsersCommand::Token { name, expires, label, json } => {
             tokens::make(store, &name, expires, &label, json)
         }
@@ -198,9 +199,17 @@ fn add(
     )
 }
 
-fn remove(store: &dyn Users, name: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+fn remove(
+    store: &dyn Users,
+    runs: &dyn DurableStore,
+    name: &str,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     let name = UserName::parse(name)?;
-    match store.remove_user(&name, Timestamp::now())? {
+    let removal = store.remove_user(&name, Timestamp::now())?;
+    // Runs that wait for a person would go on after the answer.
+    cancel_runs_of(runs, &name)?;
+    match removal {
         UserRemoval::Removed { tokens } => {
             let shown = match tokens {
                 0 => String::new(),

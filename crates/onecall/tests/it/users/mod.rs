@@ -2,8 +2,10 @@
 
 mod challenges;
 mod command;
+mod isolation;
 mod keys;
 mod personal_tokens;
+mod policy;
 mod provider_tokens;
 mod removal;
 mod sessions;
