@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use super::audit_chain::{AuditHead, AuditReport, ExpectedHead};
+use super::audit_chain::{AuditHead, ExpectedHead};
+use super::audit_report::AuditReport;
 use crate::{ApprovalWay, Digest, QuestionKind, RunId, Timestamp, ToolError, ToolPattern};
 
 /// What the trail keeps of one event. Its JSON form is what the digest of the row is made of.

@@ -10,6 +10,7 @@ mod answer;
 mod approval;
 mod audit;
 mod audit_chain;
+mod audit_report;
 mod error;
 mod journal;
 mod listing;
@@ -30,9 +31,9 @@ pub use self::audit::{
     AuditedArguments, AuditedCall,
 };
 pub use self::audit_chain::{
-    AuditCheckpoint, AuditColumns, AuditHead, AuditProblem, AuditReport, ChainCheck, ExpectedHead,
-    InvalidHead, StoredAuditRow,
+    AuditCheckpoint, AuditColumns, AuditHead, ChainCheck, ExpectedHead, InvalidHead, StoredAuditRow,
 };
+pub use self::audit_report::{AuditProblem, AuditReport};
 pub use self::error::StoreError;
 pub use self::journal::{
     DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals, Lease,
