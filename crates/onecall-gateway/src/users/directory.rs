@@ -31,6 +31,8 @@ struct DirectoryCache {
     checked: Option<Instant>,
     tokens: HashMap<Digest, (StoredToken, StoredUser)>,
     users: HashMap<UserName, UserLogin>,
+    /// Whether each of these users was removed.
+    removed: HashMap<UserName, bool>,
 }
 
 impl DirectoryCache {
@@ -43,9 +45,8 @@ impl DirectoryCache {
 
     /// Whether an entry that was read while the store had this number may be kept.
     fn may_keep(&mut self, number: Option<i64>) -> bool {
-        if self.tokens.len() + self.users.len() >= MAX_ENTRIES {
-            self.tokens.clear();
-            self.users.clear();
+        if self.tokens.len() + self.users.len() + self.removed.len() >= MAX_ENTRIES {
+            (self.tokens, self.users, self.removed) = Default::default();
         }
         number.is_some() && self.number == number
     }
@@ -107,13 +108,18 @@ impl UserDirectory {
 
     /// Whether a user has been removed. A user who is not known has not.
     pub(super) async fn is_removed(&self, name: &UserName) -> Result<bool, StoreError> {
-        self.check_for_changes().await;
-        if let Some(known) = self.lock().users.get(name) {
-            return Ok(*known == UserLogin::Removed);
+        let number = self.check_for_changes().await;
+        if let Some(known) = self.lock().removed.get(name) {
+            return Ok(*known);
         }
-        let name = name.clone();
-        let user = self.with_store(move |store| store.user(&name)).await?;
-        Ok(user.is_some_and(|user| user.removed.is_some()))
+        let user = name.clone();
+        let user = self.with_store(move |store| store.user(&user)).await?;
+        let is_removed = user.is_some_and(|user| user.removed.is_some());
+        let mut cache = self.lock();
+        if cache.may_keep(number) {
+            cache.removed.insert(name.clone(), is_removed);
+        }
+        Ok(is_removed)
     }
 
     fn lock(&self) -> MutexGuard<'_, DirectoryCache> {
@@ -158,5 +164,174 @@ impl UserDirectory {
             Ok(result) => result,
             Err(_) => Err(StoreError::Disabled { reason: "onecall is ending".to_owned() }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::SeqCst};
+
+    use onecall_core::storage::{TokenAddition, UserAddition, UserRemoval, UserSource};
+
+    use super::*;
+
+    /// A store with one user, who has one token and may be removed.
+    #[derive(Default)]
+    struct FakeStore {
+        number: AtomicI64,
+        reads: AtomicUsize,
+        uses: AtomicUsize,
+        is_removed: Mutex<bool>,
+    }
+
+    impl FakeStore {
+        fn remove(&self) {
+            *self.is_removed.lock().unwrap() = true;
+            self.number.fetch_add(1, SeqCst);
+        }
+
+        fn read(&self) -> StoredUser {
+            self.reads.fetch_add(1, SeqCst);
+            StoredUser {
+                name: anna(),
+                source: UserSource::Added,
+                groups: BTreeSet::new(),
+                created: Timestamp(1),
+                last_seen: None,
+                removed: self.is_removed.lock().unwrap().then_some(Timestamp(2)),
+            }
+        }
+    }
+
+    impl Users for FakeStore {
+        fn add_user(
+            &self,
+            _: &UserName,
+            _: &BTreeSet<String>,
+            _: Timestamp,
+        ) -> Result<UserAddition, StoreError> {
+            Ok(UserAddition::Updated)
+        }
+
+        fn log_in(&self, _: &UserName, _: Timestamp) -> Result<UserLogin, StoreError> {
+            let user = self.read();
+            Ok(match user.removed {
+                Some(_) => UserLogin::Removed,
+                None => UserLogin::Accepted(user),
+            })
+        }
+
+        fn remove_user(&self, _: &UserName, _: Timestamp) -> Result<UserRemoval, StoreError> {
+            Ok(UserRemoval::Unknown)
+        }
+
+        fn user(&self, _: &UserName) -> Result<Option<StoredUser>, StoreError> {
+            Ok(Some(self.read()))
+        }
+
+        fn users(&self) -> Result<Vec<StoredUser>, StoreError> {
+            Ok(vec![self.read()])
+        }
+
+        fn add_token(&self, _: &StoredToken) -> Result<TokenAddition, StoreError> {
+            Ok(TokenAddition::UnknownUser)
+        }
+
+        fn token(&self, digest: &Digest) -> Result<Option<(StoredToken, StoredUser)>, StoreError> {
+            let user = self.read();
+            let token = StoredToken {
+                id: "id".to_owned(),
+                user: anna(),
+                digest: *digest,
+                label: String::new(),
+                created: Timestamp(1),
+                expires: Timestamp(1_000),
+                last_used: None,
+            };
+            Ok((user.removed.is_none() && *digest == Digest::of("token")).then_some((token, user)))
+        }
+
+        fn tokens(&self, _: Option<&UserName>) -> Result<Vec<StoredToken>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        fn revoke_token(&self, _: &str) -> Result<bool, StoreError> {
+            Ok(false)
+        }
+
+        fn note_token_use(&self, _: &str, _: Timestamp) -> Result<(), StoreError> {
+            self.uses.fetch_add(1, SeqCst);
+            Ok(())
+        }
+
+        fn users_change_number(&self) -> Result<i64, StoreError> {
+            Ok(self.number.load(SeqCst))
+        }
+    }
+
+    fn anna() -> UserName {
+        UserName::parse("anna").unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_store_is_read_once_until_it_changes() {
+        let store = Arc::new(FakeStore::default());
+        let directory = UserDirectory::new(store.clone());
+        let now = Timestamp(500);
+        for _ in 0..100 {
+            assert!(directory.token(Digest::of("token"), now).await.unwrap().is_some());
+            assert!(matches!(
+                directory.log_in(&anna(), now).await.unwrap(),
+                UserLogin::Accepted(_)
+            ));
+            assert!(!directory.is_removed(&anna()).await.unwrap());
+        }
+        assert_eq!(store.reads.load(SeqCst), 3);
+        store.remove();
+        while directory.token(Digest::of("token"), now).await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(directory.log_in(&anna(), now).await.unwrap(), UserLogin::Removed);
+        assert!(directory.is_removed(&anna()).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn an_expired_token_is_refused_although_it_is_in_memory() {
+        let directory = UserDirectory::new(Arc::new(FakeStore::default()));
+        let found = async |digest: Digest, now: i64| {
+            directory.token(digest, Timestamp(now)).await.unwrap().is_some()
+        };
+        assert!(found(Digest::of("token"), 999).await);
+        assert!(!found(Digest::of("token"), 1_000).await);
+        assert!(!found(Digest::of("other"), 1).await);
+    }
+
+    #[tokio::test]
+    async fn the_use_of_a_token_is_noted_once() {
+        let store = Arc::new(FakeStore::default());
+        let directory = UserDirectory::new(store.clone());
+        for now in 500..510 {
+            directory.token(Digest::of("token"), Timestamp(now)).await.unwrap();
+        }
+        while store.uses.load(SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(store.uses.load(SeqCst), 1);
+    }
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_kept() {
+        let mut cache = DirectoryCache::default();
+        assert!(!cache.may_keep(None));
+        cache.set_number(Some(1));
+        assert!(cache.may_keep(Some(1)));
+        cache.removed.insert(anna(), false);
+        cache.set_number(Some(2));
+        assert!(!cache.may_keep(Some(1)));
+        assert!(cache.removed.is_empty());
+        // Without a number, changes could not be noticed.
+        cache.set_number(None);
+        assert!(!cache.may_keep(None));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use onecall_core::UserName;
@@ -16,32 +16,26 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// The users of all requests that are being answered.
 #[derive(Default)]
 pub(super) struct ActiveUsers {
-    users: Mutex<HashMap<UserName, ActiveEntry>>,
+    /// For each user, a signal that the requests share.
+    users: Mutex<HashMap<UserName, Weak<watch::Sender<bool>>>>,
 }
 
-struct ActiveEntry {
-    requests: usize,
-    /// Becomes true when the user is removed.
-    removed: watch::Sender<bool>,
-}
-
-/// The user of one request, counted until this is dropped.
+/// The user of one request that is being answered.
 pub(super) struct ActiveUser {
-    all: Arc<ActiveUsers>,
-    name: UserName,
-    removed: watch::Receiver<bool>,
+    /// Becomes true when the user is removed.
+    removed: Arc<watch::Sender<bool>>,
 }
 
 impl ActiveUsers {
     /// Registers a request of a user.
-    pub(super) fn register(self: &Arc<Self>, name: &UserName) -> ActiveUser {
+    pub(super) fn register(&self, name: &UserName) -> ActiveUser {
         let mut users = self.lock();
-        let entry = users
-            .entry(name.clone())
-            .or_insert_with(|| ActiveEntry { requests: 0, removed: watch::Sender::new(false) });
-        entry.requests += 1;
-        let removed = entry.removed.subscribe();
-        ActiveUser { all: Arc::clone(self), name: name.clone(), removed }
+        if let Some(removed) = users.get(name).and_then(Weak::upgrade) {
+            return ActiveUser { removed };
+        }
+        let removed = Arc::new(watch::Sender::new(false));
+        users.insert(name.clone(), Arc::downgrade(&removed));
+        ActiveUser { removed }
     }
 
     /// Ends the requests of users who were removed, and stops the servers that run for them.
@@ -52,22 +46,34 @@ impl ActiveUsers {
     ) -> Infallible {
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
-            let mut names: BTreeSet<UserName> = self.lock().keys().cloned().collect();
+            let mut names: BTreeSet<UserName> = self.names().into_iter().collect();
             names.extend(gateway.seen_users());
             for name in names {
                 // If the store cannot be read, the next check will find out.
-                if !authenticator.is_removed(&name).await.unwrap_or(false) {
-                    continue;
+                if authenticator.is_removed(&name).await.unwrap_or(false) {
+                    self.end_requests(&name);
+                    gateway.forget_user(&name);
                 }
-                if let Some(entry) = self.lock().get(&name) {
-                    entry.removed.send_replace(true);
-                }
-                gateway.forget_user(&name);
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<UserName, ActiveEntry>> {
+    /// The users who have requests, without those whose requests have ended.
+    fn names(&self) -> Vec<UserName> {
+        let mut users = self.lock();
+        users.retain(|_, removed| removed.strong_count() > 0);
+        users.keys().cloned().collect()
+    }
+
+    /// Ends the requests of a user. Requests that begin later are not affected.
+    fn end_requests(&self, name: &UserName) {
+        let removed = self.lock().remove(name);
+        if let Some(removed) = removed.and_then(|removed| removed.upgrade()) {
+            removed.send_replace(true);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<UserName, Weak<watch::Sender<bool>>>> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -75,21 +81,33 @@ impl ActiveUsers {
 impl ActiveUser {
     /// Completes when the user is removed.
     pub(super) async fn removed(&self) {
-        let mut removed = self.removed.clone();
-        if removed.wait_for(|removed| *removed).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        let mut removed = self.removed.subscribe();
+        // The sender is a part of this, so it is not gone.
+        _ = removed.wait_for(|removed| *removed).await;
     }
 }
 
-impl Drop for ActiveUser {
-    fn drop(&mut self) {
-        let mut users = self.all.lock();
-        if let Some(entry) = users.get_mut(&self.name) {
-            entry.requests = entry.requests.saturating_sub(1);
-            if entry.requests == 0 {
-                users.remove(&self.name);
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_removal_ends_the_requests_of_one_user_and_no_later_ones() {
+        let users = ActiveUsers::default();
+        let (anna, ben) = (UserName::from_existing("anna"), UserName::from_existing("ben"));
+        let (first, second, other) =
+            (users.register(&anna), users.register(&anna), users.register(&ben));
+        users.end_requests(&anna);
+        first.removed().await;
+        second.removed().await;
+        let later = users.register(&anna);
+        drop((first, second));
+        let is_removed = |user: &ActiveUser| *user.removed.borrow();
+        assert!(!is_removed(&other) && !is_removed(&later));
+        assert_eq!(users.names().len(), 2);
+        users.end_requests(&anna);
+        later.removed().await;
+        drop(other);
+        assert_eq!(users.names(), []);
     }
 }

@@ -54,7 +54,7 @@ pub(super) enum Access {
 pub(super) struct HttpRouter {
     names: AllowedNames,
     access: Access,
-    active_users: Arc<ActiveUsers>,
+    active_users: ActiveUsers,
     memory: BodyMemory,
     budget: Arc<ResponseBudget>,
     sessions: Arc<HttpSessions>,
@@ -75,7 +75,7 @@ impl HttpRouter {
         let (served, shared) = (Arc::clone(&gateway), Arc::clone(&budget));
         let handler = move || Ok(Handler::new(Arc::clone(&served), Arc::clone(&shared)));
         let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        let (active_users, memory) = (Arc::default(), BodyMemory::new());
+        let (active_users, memory) = (ActiveUsers::default(), BodyMemory::new());
         Self { names, access, active_users, memory, budget, sessions, gateway, mcp }
     }
 

@@ -314,3 +314,35 @@ impl Stream for TrackedStream {
         next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_with_many_sessions_takes_none_of_others() {
+        let (anna, ben) = (UserName::from_existing("anna"), UserName::from_existing("ben"));
+        let table = HttpSessionTable::default();
+        let bens: SessionId = "ben-0".into();
+        table.begin(&bens, Some(ben.clone()));
+        for number in 0..MAX_SESSIONS_PER_USER {
+            assert!(matches!(table.session_to_evict(Some(&anna)), Ok(None)));
+            table.begin(&format!("anna-{number}").into(), Some(anna.clone()));
+        }
+        let evicted = table.session_to_evict(Some(&anna)).ok().flatten();
+        assert!(evicted.is_some_and(|id| table.is_owned_by(&id, &anna)));
+        assert!(matches!(table.session_to_evict(Some(&ben)), Ok(None)));
+        assert!(table.is_owned_by(&bens, &ben) && !table.is_owned_by(&bens, &anna));
+        assert!(!table.is_owned_by("ben-1", &ben));
+        // A session in use is not closed for another.
+        let listeners: Vec<_> = (0..MAX_SESSIONS_PER_USER)
+            .map(|number| {
+                let id: SessionId = format!("anna-{number}").into();
+                let mut sessions = table.lock();
+                sessions.get_mut(&id).map(HttpSession::add_listener)
+            })
+            .collect();
+        assert_eq!(listeners.len(), MAX_SESSIONS_PER_USER);
+        assert!(table.session_to_evict(Some(&anna)).is_err());
+    }
+}

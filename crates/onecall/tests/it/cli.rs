@@ -249,6 +249,7 @@ fn every_command_explains_itself_with_an_example() {
             "pin",
             "trust",
             "secrets",
+            "users",
             "login",
             "logout",
             "demo",

@@ -2,6 +2,7 @@
 //! keys and tokens, and when it fails, is slow or lies.
 
 mod keys;
+mod login;
 mod token;
 
 use std::net::{TcpListener, TcpStream};
@@ -11,6 +12,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 pub use self::keys::SigningKey;
+use self::login::CodeLogin;
 pub use self::token::{TokenDraft, in_seconds};
 use crate::fixture::http_message::HttpConnection;
 
@@ -56,6 +58,8 @@ struct ProviderState {
     issuer: Option<String>,
     /// Replaces the address of the keys in the metadata.
     keys_address: Option<String>,
+    /// Answers logins in the browser, if the test has said who logs in.
+    login: Option<CodeLogin>,
     /// The paths of all requests.
     requests: Vec<String>,
 }
@@ -84,6 +88,7 @@ impl IdentityProvider {
             has_openid_metadata: true,
             issuer: None,
             keys_address: None,
+            login: None,
             requests: Vec::new(),
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
@@ -137,6 +142,12 @@ impl IdentityProvider {
         self.lock().keys_address = Some(address.to_owned());
     }
 
+    /// Logs everybody in who comes with a browser from now on: the token endpoint gives this token for
+    /// a code.
+    pub fn log_in_with(&self, token: &str) {
+        self.lock().login = Some(CodeLogin::new(token));
+    }
+
     /// How often the keys were requested.
     #[must_use]
     pub fn key_requests(&self) -> usize {
@@ -177,6 +188,14 @@ fn serve_connection(stream: TcpStream, shared: &Shared, address: &str) {
         let (status, headers, body) = match path.as_str() {
             METADATA | OAUTH_METADATA => metadata(shared, address, &path),
             KEYS => keys(shared, address),
+            "/authorize" | "/token" => {
+                let query = request.path.split_once('?').map_or("", |(_, query)| query);
+                match &mut shared.lock().login {
+                    Some(login) if path == "/authorize" => login.authorize(query),
+                    Some(login) => login.token(&request.body),
+                    None => (404, Vec::new(), "{}".to_owned()),
+                }
+            }
             "/moved-keys" => {
                 let keys = json!({ "keys": shared.lock().keys });
                 (200, Vec::new(), keys.to_string())

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use testkit::identity_provider::{SigningKey, in_seconds};
+use testkit::web;
 
-use super::{AUDIENCE, Team, bearer, unauthorized};
+use super::{AUDIENCE, PUBLIC_URL, Team, bearer, unauthorized};
 use crate::support::http_gateway::{HttpGateway, initialize, stateless, stateless_request, text};
 use crate::support::raw_http::Request;
 use crate::support::{TIMEOUT, fixture};
@@ -21,8 +22,7 @@ fn a_token_of_every_algorithm_is_accepted() {
     for key in keys.iter().filter(|key| ["RS256", "ES256"].contains(&key.algorithm())) {
         let mut public = key.public();
         public.as_object_mut().unwrap().remove("alg");
-        team.provider.set_keys(vec![public]);
-        let (other, _) = Team::new(|provider| provider.set_keys(vec![key.public()]));
+        let (other, ()) = Team::new(|provider| provider.set_keys(vec![public]));
         assert_eq!(other.status(&other.token("anna", key)), 200);
     }
 }
@@ -239,4 +239,39 @@ fn get_and_delete_need_a_token_like_post() {
     assert_eq!(metrics(&token).status, 403);
     let admin = team.draft("root").claim("groups", json!(["dev", "admin"])).sign(&key);
     assert_eq!(metrics(&bearer(&admin)).status, 200);
+}
+
+#[test]
+fn a_client_finds_the_provider_and_comes_back_with_a_token() {
+    let (team, key) = Team::new(|provider| provider.add_key("k", "ES256"));
+    team.provider.log_in_with(&team.token("anna", &key));
+    let refused = Request::message(&initialize()).send(team.gateway.address);
+    let challenge = refused.header("www-authenticate").unwrap();
+    let metadata = challenge.split('"').nth(1).unwrap().strip_prefix(PUBLIC_URL).unwrap();
+    // The proxy in front would send the request here.
+    let metadata = web::get(&format!("http://{}{metadata}", team.gateway.host())).body;
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    let issuer = metadata["authorization_servers"][0].as_str().unwrap();
+    let provider = web::get(&format!("{issuer}/.well-known/openid-configuration")).body;
+    let provider: Value = serde_json::from_str(&provider).unwrap();
+    // The example of RFC 7636.
+    let (verifier, challenge) = (
+        "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+        "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    );
+    let login = format!(
+        "{}?response_type=code&redirect_uri=http://localhost:1/back&state=s&code_challenge={challenge}",
+        provider["authorization_endpoint"].as_str().unwrap()
+    );
+    let back = web::get(&login).location.unwrap();
+    let code = back.strip_prefix("http://localhost:1/back?code=").unwrap();
+    let code = code.strip_suffix("&state=s").unwrap();
+    let endpoint = provider["token_endpoint"].as_str().unwrap();
+    let exchange = |verifier: &str| {
+        let form = format!("grant_type=authorization_code&code={code}&code_verifier={verifier}");
+        web::send_request("POST", endpoint, &form).unwrap()
+    };
+    let granted: Value = serde_json::from_str(&exchange(verifier).body).unwrap();
+    assert_eq!(team.status(granted["access_token"].as_str().unwrap()), 200);
+    assert_eq!(exchange(verifier).status, 400);
 }
