@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use onecall_bridge::{Bridge, ServerState};
-use onecall_core::{CallableName, Resolution, ToolResolver, ToolSpec};
+use onecall_core::{CallableName, Resolution, ServerName, ToolResolver, ToolSpec};
 use tokio::task::JoinSet;
 
 use crate::fake::{
@@ -30,6 +30,13 @@ async fn a_shared_server_is_one_process_for_all() {
     assert_eq!(call(&bob, "mcp__shared__tool").await, pid);
     // The own server was not needed.
     assert_eq!(processes.count(), 0);
+    // Its tools are not stored when it has listed them: the entry does not say whose they are.
+    assert!(bob.catalog().await.get("mcp__own__tool").is_some());
+    let mut stored = Vec::new();
+    bob.for_each_listing(|config, _| stored.push(config.name.to_string()));
+    assert_eq!(stored, ["shared"]);
+    assert!(bob.is_own_server(&ServerName::new("own")));
+    assert!(!bob.is_own_server(&ServerName::new("shared")));
     let names: Vec<_> = bob.status().into_iter().map(|it| (it.name.to_string(), it.user)).collect();
     assert_eq!(names[0], ("shared".to_owned(), None));
     assert_eq!(names[1].1.as_ref().map(|user| user.as_str()), Some("bob"));

@@ -9,7 +9,9 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::set_default;
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::fake::{call, own_server, places, server_with, start, user_bridge, with_token};
+use crate::fake::{
+    call, call_with, eventually, own_server, places, server_with, start, user_bridge, with_token,
+};
 
 /// Collects the fields of all events of a thread.
 #[derive(Clone, Default)]
@@ -47,6 +49,16 @@ impl Subscriber for Events {
     fn exit(&self, _: &Id) {}
 }
 
+impl Events {
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn have(&self, text: &str) -> bool {
+        self.lines().iter().any(|line| line.contains(text))
+    }
+}
+
 #[tokio::test]
 async fn log_lines_name_the_user_and_no_secret() {
     let events = Events::default();
@@ -54,11 +66,13 @@ async fn log_lines_name_the_user_and_no_secret() {
     let parent = start(vec![]).await;
     let processes = places(4);
     let speaks = "case $line in *initialized*) echo 'said on stderr' >&2;; esac";
-    let own = with_token(server_with("own", "text hi; exit 3", speaks), "alices-token");
+    let mortal = r#"case $line in *'"die"'*) exit 3;; *) text hi;; esac"#;
+    let own = with_token(server_with("own", mortal, speaks), "alices-token");
     let alice = user_bridge(&parent, "alice", vec![own.clone()], &processes);
     assert_eq!(call(&alice, "mcp__own__tool").await, "hi");
-    let failed = call(&alice, "mcp__own__tool").await;
-    assert!(failed.contains("has exited") || failed.contains("is not running"), "{failed}");
+    eventually("stderr is logged", || events.have("said on stderr")).await;
+    let failed = call_with(&alice, "mcp__own__tool", r#"{"how":"die"}"#).await;
+    assert_eq!(failed, "'mcp__own__tool' failed: server 'own' has exited (exit status: 3)");
     let hint = AccessHint::new(|| "needs login; open https://secret-link and try again".to_owned());
     let credentials = UserCredentials::Missing;
     let missing = UserServer { credentials, hint, ..own_server(own) };
@@ -66,14 +80,13 @@ async fn log_lines_name_the_user_and_no_secret() {
     assert!(call(&alice, "mcp__own__tool").await.contains("secret-link"));
     parent.shutdown().await;
 
-    let lines = events.0.lock().unwrap().clone();
-    let about_server = |line: &&String| line.contains("server=own");
-    let unnamed: Vec<_> = lines.iter().filter(about_server).collect();
-    assert!(unnamed.iter().all(|line| line.contains("user=\"alice\"")), "{unnamed:#?}");
-    let has = |text: &str| lines.iter().any(|line| line.contains(text));
-    assert!(
-        has("said on stderr") && has("started as process") && has("not available"),
-        "{lines:#?}"
-    );
-    assert!(!has("alices-token") && !has("secret-link"), "{lines:#?}");
+    let lines = events.lines();
+    for text in ["started as process", "connected to fake 1.0", "not available: has exited"] {
+        assert!(events.have(text), "{text} in {lines:#?}");
+    }
+    let about_server: Vec<_> = lines.iter().filter(|it| it.contains("server=own")).collect();
+    let unnamed: Vec<_> =
+        about_server.iter().filter(|line| !line.contains("user=\"alice\"")).collect();
+    assert!(unnamed.is_empty(), "{unnamed:#?}");
+    assert!(!events.have("alices-token") && !events.have("secret-link"), "{lines:#?}");
 }

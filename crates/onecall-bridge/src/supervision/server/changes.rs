@@ -49,13 +49,15 @@ impl Server {
             let data = self.lock();
             (Arc::clone(&data.listed), Arc::clone(&data.quarantined))
         };
-        if *before != listed && !before.is_empty() {
+        let is_same = *before == listed;
+        if !is_same && !before.is_empty() {
             info!(
                 server = %self.config.name, user = self.options.user_field(), tools = listed.len(),
                 "the server changed its tools"
             );
         }
-        let listed = Arc::new(listed);
+        // The tools of a list that is the same object stay the same objects in the catalog.
+        let listed = if is_same { Arc::clone(&before) } else { Arc::new(listed) };
         let Some(file) = &self.config.pins else {
             self.report_changes(&before, &listed);
             return AdmittedListing {

@@ -236,12 +236,12 @@ impl Server {
         data.state = ServerState::Idle;
         data.usage.may_start = true;
         self.is_needed.send_replace(false);
+        self.is_up.send_replace(false);
         drop(data);
         info!(
             target: LIFECYCLE_LOG_TARGET, server = %self.config.name,
             user = self.options.user_field(), "stopped, because it is not used"
         );
-        self.is_up.send_replace(false);
         self.changed.notify_one();
         self.is_unused.notify_one();
         true
