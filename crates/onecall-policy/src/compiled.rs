@@ -3,20 +3,18 @@
 //! What does not depend on the single call is evaluated when they are put together. Often nothing is
 //! left then, and the decision is the same for all calls.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cedar_policy::{
-    AuthorizationError, Authorizer, Context, Entities, EntityUid, PolicySet, Request,
-    RestrictedExpression,
-};
-use onecall_core::{AccessDecision, AccessOutlook, AccessRequest, PolicyRule, Principal, ToolSpec};
+use cedar_policy::{Context, RestrictedExpression};
+use onecall_core::{AccessDecision, AccessOutlook, AccessRequest, PolicyRule, Principal};
 
 use crate::argument_value::argument_values;
-use crate::entity::{ACTION, EntityError, SERVER, USER, entities, entity_uid};
+use crate::entity::EntityError;
 use crate::index::Index;
+use crate::policy_list::{PolicyList, PolicyLists};
 use crate::profile::{ToolProfile, run_context};
-use crate::reads::InputReads;
+use crate::reads::{INPUT, InputReads};
+use crate::scene::Scene;
 use crate::scope::{ActionScope, Scope, ServerScope};
 use crate::source::{DEFAULT_RULE, PolicyEffect, SourcePolicy};
 
@@ -42,6 +40,7 @@ pub(crate) struct Conditional {
     /// What the policies read of the arguments.
     input: InputReads,
     reads_run: bool,
+    /// The part of the context that is the same for all calls, if a policy reads it.
     context: Vec<(String, RestrictedExpression)>,
 }
 
@@ -49,80 +48,31 @@ pub(crate) struct Conditional {
 #[derive(Debug)]
 struct PolicyGroup {
     scene: Scene,
-    permits: PolicyList,
-    forbids: PolicyList,
-    asks: PolicyList,
+    permits: Arc<PolicyList>,
+    forbids: Arc<PolicyList>,
+    asks: Arc<PolicyList>,
 }
 
-/// The user, the action and the server of a request, with their entities.
-#[derive(Debug)]
-pub(crate) struct Scene {
-    principal: EntityUid,
-    action: EntityUid,
-    server: EntityUid,
-    entities: Entities,
+/// The policies, and where to find those for a call.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicyIndex<'a> {
+    pub(crate) policies: &'a [Arc<SourcePolicy>],
+    pub(crate) index: &'a Index,
+    pub(crate) lists: &'a PolicyLists,
 }
 
-/// Policies that are evaluated together.
-#[derive(Debug, Default)]
-struct PolicyList {
-    set: PolicySet,
-    /// The policies by their names.
-    policies: BTreeMap<String, Arc<SourcePolicy>>,
-}
-
-/// What came of the evaluation of policies.
-#[derive(Debug, Default)]
-struct Evaluation {
-    /// The name of the first policy that is satisfied.
-    satisfied: Option<PolicyRule>,
-    /// The rule of the first policy that failed.
-    failed: Option<PolicyRule>,
-}
-
-impl Scene {
-    /// A request of a user for a tool on a server; `action` is the name of the tool that policies
-    /// have to match.
-    pub(crate) fn new(
-        principal: &Principal,
-        profile: &ToolProfile,
-        action: &str,
-        server: &str,
-    ) -> Result<Self, EntityError> {
-        let action = entity_uid(ACTION, action)?;
-        let entities = entities(principal, server, &action, Some(profile.group().name()))?;
-        Ok(Self {
-            principal: entity_uid(USER, principal.user.as_str())?,
-            server: entity_uid(SERVER, server)?,
-            action,
-            entities,
-        })
-    }
-
-    fn request(&self, context: Context) -> Result<Request, String> {
-        let Self { principal, action, server, .. } = self;
-        Request::new(principal.clone(), action.clone(), server.clone(), context, None)
-            .map_err(|error| error.to_string())
-    }
-
-    /// Whether a policy is satisfied.
-    pub(crate) fn is_satisfied(
-        &self,
-        policy: &SourcePolicy,
-        context: Vec<(String, RestrictedExpression)>,
-    ) -> Result<bool, String> {
-        let context = Context::from_pairs(context).map_err(|error| error.to_string())?;
-        let set = PolicySet::from_policies([policy.policy.clone()]);
-        let set = set.map_err(|error| error.to_string())?;
-        let response =
-            Authorizer::new().is_authorized(&self.request(context)?, &set, &self.entities);
-        match response.diagnostics().errors().next() {
-            Some(AuthorizationError::PolicyEvaluationError(error)) => {
-                Err(error.inner().to_string())
-            }
-            None => Ok(response.diagnostics().reason().next().is_some()),
-        }
-    }
+/// Puts the policies for a user, a tool and a server together.
+struct Compiler<'a> {
+    source: PolicyIndex<'a>,
+    principal: &'a Principal,
+    profile: &'a Arc<ToolProfile>,
+    server: &'a str,
+    permitted: Option<PolicyRule>,
+    asked: Option<PolicyRule>,
+    groups: Vec<PolicyGroup>,
+    input: InputReads,
+    reads_run: bool,
+    reads_tool: bool,
 }
 
 /// Whether a scope covers a tool on a server, under one of the tool's names. The user was compared
@@ -143,61 +93,32 @@ pub(crate) fn covers(scope: &Scope, profile: &ToolProfile, action: &str, server:
 }
 
 impl Compiled {
-    /// Puts the policies for a user and a tool together. An error denies all calls.
+    /// Puts the policies for a user and a tool together. Whatever fails denies all calls.
     pub(crate) fn new(
-        policies: &[Arc<SourcePolicy>],
-        index: &Index,
+        source: PolicyIndex<'_>,
         principal: &Principal,
         profile: &Arc<ToolProfile>,
         server: &str,
     ) -> Self {
-        let built = Self::build(policies, index, principal, profile, server);
-        built.unwrap_or_else(|error| {
-            let reason = Some(error.to_string());
-            let rule = PolicyRule { name: DEFAULT_RULE.to_owned(), reason };
-            Self::Constant(AccessDecision::Deny(rule))
-        })
-    }
-
-    fn build(
-        policies: &[Arc<SourcePolicy>],
-        index: &Index,
-        principal: &Principal,
-        profile: &Arc<ToolProfile>,
-        server: &str,
-    ) -> Result<Self, EntityError> {
-        let callable = profile.spec.callable.as_str();
-        let mut building = Conditional {
-            profile: Arc::clone(profile),
+        let mut compiler = Compiler {
+            source,
+            principal,
+            profile,
+            server,
             permitted: None,
             asked: None,
             groups: Vec::new(),
             input: InputReads::Nothing,
             reads_run: false,
-            context: profile.context(),
+            reads_tool: false,
         };
-        for action in [Some(callable), profile.natural_name.as_deref()].into_iter().flatten() {
-            let is_own_name = action == callable;
-            let scene = Scene::new(principal, profile, action, server)?;
-            let mut group = PolicyGroup::new(scene);
-            for number in index.candidates(principal, action, server) {
-                let Some(policy) = policies.get(number) else { continue };
-                // Another tool with the same name must not shake off what forbids this one, and must
-                // not get what permits it.
-                let names_it = policy.scope.named_actions().is_some_and(|it| it.contains(action));
-                let counts = is_own_name || (names_it && policy.effect != PolicyEffect::Permit);
-                if !counts || !covers(&policy.scope, profile, action, server) {
-                    continue;
-                }
-                let fits = profile.fits(policy, action);
-                if let Some(denied) = building.add(policy, fits, &mut group) {
-                    return Ok(Self::Constant(AccessDecision::Deny(denied)));
-                }
+        let names = [Some(profile.spec.callable.as_str()), profile.natural_name.as_deref()];
+        for action in names.into_iter().flatten() {
+            if let Err(rule) = compiler.add_group(action) {
+                return Self::Constant(AccessDecision::Deny(rule));
             }
-            building.groups.push(group);
         }
-        building.groups.retain(|group| !group.is_empty());
-        Ok(building.finish())
+        compiler.finish()
     }
 
     /// The decision about one call.
@@ -226,7 +147,7 @@ impl Compiled {
             Self::Conditional(conditional) => AccessOutlook {
                 may_call: true,
                 may_ask: conditional.asked.is_some()
-                    || conditional.groups.iter().any(|group| !group.asks.policies.is_empty()),
+                    || conditional.groups.iter().any(|group| !group.asks.is_empty()),
             },
         }
     }
@@ -235,100 +156,90 @@ impl Compiled {
     pub(crate) fn weight(&self) -> u32 {
         match self {
             Self::Constant(_) => 1,
-            Self::Conditional(_) => 32,
+            Self::Conditional(_) => 8,
         }
     }
 }
 
-impl PolicyGroup {
-    fn new(scene: Scene) -> Self {
-        let (permits, forbids, asks) = Default::default();
-        Self { scene, permits, forbids, asks }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.lists().iter().all(|list| list.policies.is_empty())
-    }
-
-    fn lists(&self) -> [&PolicyList; 3] {
-        [&self.permits, &self.forbids, &self.asks]
-    }
-
-    fn list(&mut self, effect: PolicyEffect) -> &mut PolicyList {
-        match effect {
-            PolicyEffect::Permit => &mut self.permits,
-            PolicyEffect::Forbid => &mut self.forbids,
-            PolicyEffect::Ask => &mut self.asks,
+impl Compiler<'_> {
+    /// Adds the policies that cover the tool under this name. The error is a rule that denies all
+    /// calls.
+    fn add_group(&mut self, action: &str) -> Result<(), PolicyRule> {
+        let is_own_name = action == self.profile.spec.callable.as_str();
+        let mut scene: Option<Scene> = None;
+        let [mut permits, mut forbids, mut asks] = [(); 3].map(|()| Vec::new());
+        for number in self.source.index.candidates(self.principal, action, self.server) {
+            let Some(policy) = self.source.policies.get(number) else { continue };
+            // Another tool with the same name must not shake off what forbids this one, and must not
+            // get what permits it.
+            let names_it = policy.scope.named_actions().is_some_and(|it| it.contains(action));
+            let counts = is_own_name || (names_it && policy.effect != PolicyEffect::Permit);
+            if !counts || !covers(&policy.scope, self.profile, action, self.server) {
+                continue;
+            }
+            let failed = |why: &str| policy.failed_rule(&self.profile.spec, why);
+            self.profile.fits(policy, action).map_err(|why| failed(&why))?;
+            if !policy.reads.is_static() {
+                self.input.extend(&policy.reads.input);
+                self.reads_run |= policy.reads.request;
+                self.reads_tool |= policy.reads.tool;
+                match policy.effect {
+                    PolicyEffect::Permit => permits.push(Arc::clone(policy)),
+                    PolicyEffect::Forbid => forbids.push(Arc::clone(policy)),
+                    PolicyEffect::Ask => asks.push(Arc::clone(policy)),
+                }
+                continue;
+            }
+            // The scope covers the call, so a policy without conditions is satisfied.
+            let is_satisfied = !policy.policy.has_non_scope_constraint() || {
+                let known = match scene.take() {
+                    Some(scene) => scene,
+                    None => self.scene(action).map_err(|error| broken(&error.to_string()))?,
+                };
+                let known = scene.insert(known);
+                known.is_satisfied(policy, self.profile.context()).map_err(|why| failed(&why))?
+            };
+            match policy.effect {
+                _ if !is_satisfied => {}
+                PolicyEffect::Forbid => return Err(policy.rule()),
+                PolicyEffect::Permit => _ = self.permitted.get_or_insert_with(|| policy.rule()),
+                PolicyEffect::Ask => _ = self.asked.get_or_insert_with(|| policy.rule()),
+            }
         }
-    }
-}
-
-impl PolicyList {
-    fn add(&mut self, policy: &Arc<SourcePolicy>) -> Result<(), String> {
-        self.set.add(policy.policy.clone()).map_err(|error| error.to_string())?;
-        self.policies.insert(policy.name.clone(), Arc::clone(policy));
+        if permits.is_empty() && forbids.is_empty() && asks.is_empty() {
+            return Ok(());
+        }
+        let list = |policies: &[Arc<SourcePolicy>]| {
+            let list = PolicyList::shared(policies, self.source.lists);
+            list.map_err(|error| broken(&error.to_string()))
+        };
+        let scene = match scene {
+            Some(scene) => scene,
+            None => self.scene(action).map_err(|error| broken(&error.to_string()))?,
+        };
+        let [permits, forbids, asks] = [list(&permits)?, list(&forbids)?, list(&asks)?];
+        self.groups.push(PolicyGroup { scene, permits, forbids, asks });
         Ok(())
     }
 
-    fn evaluate(&self, request: &Request, entities: &Entities, tool: &ToolSpec) -> Evaluation {
-        if self.policies.is_empty() {
-            return Evaluation::default();
-        }
-        let response = Authorizer::new().is_authorized(request, &self.set, entities);
-        let satisfied = response.diagnostics().reason();
-        let satisfied = satisfied.filter_map(|id| self.policies.get::<str>(id.as_ref()));
-        let failed = response.diagnostics().errors().filter_map(|error| {
-            let AuthorizationError::PolicyEvaluationError(error) = error;
-            let policy = self.policies.get::<str>(error.policy_id().as_ref())?;
-            Some((policy, error.inner().to_string()))
-        });
-        Evaluation {
-            satisfied: satisfied.min_by_key(|policy| policy.number).map(|policy| policy.rule()),
-            failed: failed
-                .min_by_key(|(policy, _)| policy.number)
-                .map(|(policy, why)| policy.failed_rule(tool, &why)),
-        }
-    }
-}
-
-impl Conditional {
-    /// Adds a policy. What does not depend on the call is evaluated at once; the rule that denies all
-    /// calls is returned if there is one.
-    fn add(
-        &mut self,
-        policy: &Arc<SourcePolicy>,
-        fits: Result<(), String>,
-        group: &mut PolicyGroup,
-    ) -> Option<PolicyRule> {
-        let tool = &self.profile.spec;
-        if let Err(why) = fits {
-            return Some(policy.failed_rule(tool, &why));
-        }
-        if !policy.reads.is_static() {
-            self.input.extend(&policy.reads.input);
-            self.reads_run |= policy.reads.request;
-            return group
-                .list(policy.effect)
-                .add(policy)
-                .err()
-                .map(|why| policy.failed_rule(tool, &why));
-        }
-        match (group.scene.is_satisfied(policy, self.context.clone()), policy.effect) {
-            (Err(why), _) => return Some(policy.failed_rule(tool, &why)),
-            (Ok(false), _) => {}
-            (Ok(true), PolicyEffect::Forbid) => return Some(policy.rule()),
-            (Ok(true), PolicyEffect::Permit) => _ = self.permitted.get_or_insert(policy.rule()),
-            (Ok(true), PolicyEffect::Ask) => _ = self.asked.get_or_insert(policy.rule()),
-        }
-        None
+    fn scene(&self, action: &str) -> Result<Scene, EntityError> {
+        Scene::new(self.principal, self.profile, action, self.server)
     }
 
     fn finish(self) -> Compiled {
-        let may_permit = self.groups.iter().any(|group| !group.permits.policies.is_empty());
+        let may_permit = self.groups.iter().any(|group| !group.permits.is_empty());
         let decision = match (self.permitted, self.asked) {
             (None, _) if !may_permit => AccessDecision::Deny(not_permitted()),
             (permitted, asked) if !self.groups.is_empty() => {
-                return Compiled::Conditional(Box::new(Self { permitted, asked, ..self }));
+                return Compiled::Conditional(Box::new(Conditional {
+                    profile: Arc::clone(self.profile),
+                    permitted,
+                    asked,
+                    groups: self.groups,
+                    input: self.input,
+                    reads_run: self.reads_run,
+                    context: if self.reads_tool { self.profile.context() } else { Vec::new() },
+                }));
             }
             (_, Some(asked)) => AccessDecision::Ask(asked),
             (Some(permitted), None) => AccessDecision::Allow(permitted),
@@ -336,7 +247,15 @@ impl Conditional {
         };
         Compiled::Constant(decision)
     }
+}
 
+impl PolicyGroup {
+    fn policies(&self) -> impl Iterator<Item = &Arc<SourcePolicy>> {
+        [&self.permits, &self.forbids, &self.asks].into_iter().flat_map(|list| list.policies())
+    }
+}
+
+impl Conditional {
     /// The decision about one call; the error is the rule that denies it.
     fn decide(&self, request: &AccessRequest<'_>) -> Result<AccessDecision, PolicyRule> {
         let tool = &self.profile.spec;
@@ -345,11 +264,7 @@ impl Conditional {
         let (mut permitted, mut asked) = (None, None);
         for group in &self.groups {
             let request = group.scene.request(context.clone()).map_err(|error| broken(&error))?;
-            let evaluate = |list: &PolicyList| {
-                let Evaluation { satisfied, failed } =
-                    list.evaluate(&request, &group.scene.entities, tool);
-                failed.map_or(Ok(satisfied), Err)
-            };
+            let evaluate = |list: &PolicyList| list.evaluate(&request, &group.scene.entities, tool);
             if let Some(rule) = evaluate(&group.forbids)? {
                 return Err(rule);
             }
@@ -374,10 +289,7 @@ impl Conditional {
         if self.input == InputReads::Nothing {
             return Ok(context);
         }
-        let policies = || {
-            let lists = self.groups.iter().flat_map(PolicyGroup::lists);
-            lists.flat_map(|list| list.policies.values())
-        };
+        let policies = || self.groups.iter().flat_map(PolicyGroup::policies);
         let failed = |reads: &dyn Fn(&InputReads) -> bool, why: &str| {
             let readers = policies().filter(|policy| reads(&policy.reads.input));
             let first = readers.min_by_key(|policy| policy.number);
@@ -395,7 +307,7 @@ impl Conditional {
                 return Err(rule);
             }
         }
-        context.push((crate::reads::INPUT.to_owned(), values.input));
+        context.push((INPUT.to_owned(), values.input));
         Ok(context)
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use onecall_core::{AccessDecision, AccessRequest, ServerName};
 
 use crate::argument_value::argument_values;
-use crate::compiled::{Scene, covers};
+use crate::compiled::covers;
 use crate::policies::{Policies, strictest};
 use crate::profile::{ToolProfile, run_context};
 use crate::reads::{INPUT, InputReads};
+use crate::scene::Scene;
 use crate::scope::{ActionScope, PrincipalScope, ServerScope};
 use crate::source::{PolicyEffect, SourcePolicy};
 

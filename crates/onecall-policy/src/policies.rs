@@ -12,10 +12,11 @@ use onecall_core::{
 };
 
 use crate::check::{Extent, KnownTools, check_policies};
-use crate::compiled::Compiled;
+use crate::compiled::{Compiled, PolicyIndex};
 use crate::deep_stack::with_deep_stack;
 use crate::function::servers_of_call;
 use crate::index::Index;
+use crate::policy_list::PolicyLists;
 use crate::problem::{PolicyErrors, PolicyProblem, PolicyWarning, WarningKind};
 use crate::profile::ToolProfile;
 use crate::source::{DEFAULT_RULE, PolicyEffect, PolicySource};
@@ -24,6 +25,7 @@ use crate::source::{DEFAULT_RULE, PolicyEffect, PolicySource};
 /// that is the same for all calls counts as one.
 const MAX_PRINCIPALS: u64 = 4_096;
 const MAX_REMEMBERED: u64 = 262_144;
+const MAX_LISTS: u64 = 16_384;
 
 /// How many tools are remembered, and how many definitions of each.
 const MAX_TOOLS: usize = 100_000;
@@ -38,6 +40,7 @@ pub struct Policies {
     /// What is known of tools. A tool has several profiles if it has different definitions.
     profiles: RwLock<HashMap<CallableName, Vec<Arc<ToolProfile>>, RandomState>>,
     next_id: AtomicU64,
+    lists: PolicyLists,
     principals: Cache<Principal, u64, RandomState>,
     /// By principal, tool, and the place of the server.
     compiled: Cache<(u64, u64, usize), Arc<Compiled>, RandomState>,
@@ -62,6 +65,9 @@ impl Policies {
             servers: servers.to_vec(),
             profiles: RwLock::default(),
             next_id: AtomicU64::new(1),
+            lists: Cache::builder()
+                .max_capacity(MAX_LISTS)
+                .build_with_hasher(RandomState::default()),
             principals: Cache::builder()
                 .max_capacity(MAX_PRINCIPALS)
                 .build_with_hasher(RandomState::default()),
@@ -162,9 +168,9 @@ impl Policies {
         if let Some(compiled) = self.compiled.get(&key) {
             return compiled;
         }
-        let policies = &self.source.policies;
-        let server = server.as_str();
-        let compiled = Arc::new(Compiled::new(policies, &self.index, principal, profile, server));
+        let Self { source, index, lists, .. } = self;
+        let source = PolicyIndex { policies: &source.policies, index, lists };
+        let compiled = Arc::new(Compiled::new(source, principal, profile, server.as_str()));
         self.compiled.insert(key, Arc::clone(&compiled));
         compiled
     }

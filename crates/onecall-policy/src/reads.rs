@@ -18,6 +18,8 @@ pub(crate) struct ContextReads {
     pub(crate) input: InputReads,
     /// Whether it reads something else that differs from call to call.
     pub(crate) request: bool,
+    /// Whether it reads what is the same for all calls of a tool.
+    pub(crate) tool: bool,
 }
 
 /// Which arguments of a call are read.
@@ -51,8 +53,7 @@ impl ContextReads {
     fn visit(&mut self, expression: &Expr) {
         match expression {
             Expr::Var(Var::Context) => {
-                self.input = InputReads::Everything;
-                self.request = true;
+                *self = Self::everything();
             }
             Expr::GetAttr { expr, attr } => match &**expr {
                 Expr::Var(Var::Context) if attr == INPUT => self.input = InputReads::Everything,
@@ -88,14 +89,20 @@ impl ContextReads {
             | Expr::Slot(_) => {}
             // An expression of a kind that is not known here could read anything.
             _ => {
-                self.input = InputReads::Everything;
-                self.request = true;
+                *self = Self::everything();
             }
         }
     }
 
+    fn everything() -> Self {
+        Self { input: InputReads::Everything, request: true, tool: true }
+    }
+
     fn read_attribute(&mut self, attribute: &str) {
-        self.request |= !OF_THE_TOOL.contains(&attribute);
+        match OF_THE_TOOL.contains(&attribute) {
+            true => self.tool = true,
+            false => self.request = true,
+        }
     }
 }
 
@@ -152,7 +159,7 @@ mod tests {
     fn reads(condition: &str) -> (String, bool) {
         let text = format!("permit(principal, action, resource) when {{ {condition} }};");
         let policy = Policy::parse(None, text).unwrap().to_pst().unwrap();
-        let ContextReads { input, request } = ContextReads::of(policy.body());
+        let ContextReads { input, request, .. } = ContextReads::of(policy.body());
         let input = match input {
             InputReads::Nothing => "nothing".to_owned(),
             InputReads::Arguments(names) => {
