@@ -18,7 +18,7 @@ use onecall_core::{
     ToolSpec, WorkspaceAccess,
 };
 use onecall_engine::Engines;
-use onecall_login::{SecretObserver, UserCredentials, UserVault};
+use onecall_login::{HandedOut, SecretObserver, UserCredentials, UserVault};
 use onecall_policy::PolicyErrors;
 use onecall_runtime::{
     AuditWriter, Cache, CallRates, Directory, LearnedTypes, Metrics, MetricsState, NameLookup,
@@ -148,10 +148,11 @@ fn quoted(names: &[CallableName]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Adds each secret of a user that is used to what records leave out.
+/// Adds the secrets and tokens of users that are used to what records leave out. A link to the login
+/// page is not added: it can be used once, and there is no end of them.
 fn secret_observer(recorder: Option<Arc<Recorder>>) -> SecretObserver {
-    Arc::new(move |secret| {
-        if let Some(recorder) = &recorder {
+    Arc::new(move |what, secret| {
+        if let Some(recorder) = recorder.as_ref().filter(|_| what != HandedOut::Link) {
             recorder.add_secrets(Redactor::new([secret.reveal()]));
         }
     })
@@ -218,8 +219,10 @@ impl Gateway {
         });
         let recorder = Recorder::start(record_settings(&config), store.clone());
         // Records leave out the secrets of users, too.
-        let observer = secret_observer(recorder.clone());
-        let vault = user_vault.map(|vault| Arc::new(vault.with_observer(observer)));
+        if let Some(vault) = &user_vault {
+            vault.set_observer(secret_observer(recorder.clone()));
+        }
+        let vault = user_vault.map(Arc::new);
         let user_logins = user_logins(&config, vault.as_ref());
         let user_bridges = config.users.as_ref().map(|users| {
             let credentials = UserCredentials::new(vault.clone(), None);

@@ -1,6 +1,6 @@
 //! The bridge of one user: it has the servers of the gateway's bridge and those that run with the user's
 //! credentials. Both together have one catalog, so that a name never means two tools. A server that all
-//! users share is one process, whoever calls it.
+//! users share is one process for all of them.
 
 use std::sync::Arc;
 

@@ -18,8 +18,8 @@ const STOP_WAIT: Duration = Duration::from_secs(30);
 /// All places are taken by servers that are in use. The display text is what a program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "all {limit} processes and connections with credentials of users are in use; try again later, or \
-     raise 'users.max_user_processes', which is {limit}"
+    "the limit of {limit} for processes and connections with credentials of users is reached, and all \
+     are in use; try again later, or raise 'users.max_user_processes'"
 )]
 pub(crate) struct ProcessLimitReached {
     limit: usize,
@@ -282,8 +282,8 @@ mod tests {
         let error = acquire(&places, &busy).await.err().unwrap();
         assert_eq!(
             error.to_string(),
-            "all 1 processes and connections with credentials of users are in use; try again later, \
-             or raise 'users.max_user_processes', which is 1"
+            "the limit of 1 for processes and connections with credentials of users is reached, and \
+             all are in use; try again later, or raise 'users.max_user_processes'"
         );
         drop(held);
         assert!(acquire(&places, &busy).await.is_ok());

@@ -45,7 +45,7 @@ async fn a_shared_server_is_one_process_for_all() {
     parent.shutdown().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn each_user_is_answered_with_their_own_credentials() {
     const USERS: usize = 16;
     let parent = start(vec![server("shared", "text $$")]).await;
@@ -82,7 +82,7 @@ async fn each_user_is_answered_with_their_own_credentials() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_changed_list_reaches_those_who_have_the_server() {
     let changes = r#"
         tools='{"name":"new","inputSchema":{}},{"name":"tool","inputSchema":{}}'

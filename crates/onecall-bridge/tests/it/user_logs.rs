@@ -7,7 +7,7 @@ use onecall_bridge::{AccessHint, UserCredentials, UserServer};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::set_default;
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 use crate::fake::{
     call, call_with, eventually, own_server, places, server_with, start, user_bridge, with_token,
@@ -63,6 +63,9 @@ impl Events {
 async fn log_lines_name_the_user_and_no_secret() {
     let events = Events::default();
     let _collecting = set_default(events.clone());
+    // If there is only one subscriber, a line is enabled or not by that of the thread which reaches it
+    // first, and the threads of other tests have none.
+    let _second = Dispatch::new(Events::default());
     let parent = start(vec![]).await;
     let processes = places(4);
     let speaks = "case $line in *initialized*) echo 'said on stderr' >&2;; esac";

@@ -21,7 +21,7 @@ async fn call_until(bridge: Arc<Bridge>, name: &str, stop: watch::Receiver<bool>
     answers
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn shared_servers_are_replaced_under_load() {
     let kept = || server("kept", "text $$");
     let parent = start(vec![kept(), server("changed", "text one")]).await;

@@ -139,7 +139,9 @@ pub(crate) fn users(command: UsersCommand, global: &Global) -> anyhow::Result<Ex
     match command {
         UsersCommand::Add { name, group, json } => add(store, &name, group, json),
         UsersCommand::List { json } => list::list(store, json),
-        UsersCommand::Remove { name, json } => remove(store, durable_store::open(&config)?.as_ref(), &name, json),
+        UsersCommand::Remove { name, json } => {
+            remove(store, durable_store::open(&config)?.as_ref(), &name, json)
+        }
         UsersCommand::Token { name, expires, label, json } => {
             tokens::make(store, &name, expires, &label, json)
         }

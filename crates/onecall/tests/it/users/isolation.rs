@@ -8,9 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::{bearer, personal_token};
-use crate::support::http_gateway::{
-    Client, HttpGateway, call, stateless, stateless_request, text,
-};
+use crate::support::http_gateway::{Client, HttpGateway, call, stateless, stateless_request, text};
 use crate::support::raw_http::Request;
 use crate::support::{finish, fixture};
 
@@ -33,7 +31,8 @@ struct User {
 
 impl User {
     fn new(gateway: &HttpGateway, number: usize) -> Self {
-        let (name, secret) = (format!("user-{number}"), format!("secret-of-{number}-{}", number * 7));
+        let (name, secret) =
+            (format!("user-{number}"), format!("secret-of-{number}-{}", number * 7));
         let token = personal_token(gateway, &name, &[]);
         let mut set = gateway.home.onecall_with_config(&["secrets", "set", "WHO", "--user", &name]);
         set.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -100,13 +100,13 @@ fn changed_policies_and_groups_count_from_the_next_call_on() {
 #[test]
 fn a_gateway_does_not_start_with_policies_that_are_not_valid() {
     let folder = TempDir::new().expect("a folder");
-    fs::write(folder.path().join("a.cedar"), "permit (principal, action, resource").expect("a file");
+    fs::write(folder.path().join("a.cedar"), "permit (principal, action, resource")
+        .expect("a file");
     let home = crate::support::Home::new();
     let config = json!({ "users": {}, "policy": folder.path(), "servers": [] });
     home.write("config.json", config.to_string());
-    let ended = crate::support::finish(
-        home.onecall_with_config(&["serve", "--http", "127.0.0.1:0"]),
-    );
+    let ended =
+        crate::support::finish(home.onecall_with_config(&["serve", "--http", "127.0.0.1:0"]));
     assert_ne!(ended.code, Some(0));
     assert!(ended.stderr.contains("a.cedar"), "{}", ended.stderr);
 }
