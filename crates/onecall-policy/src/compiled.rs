@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use cedar_policy::{Context, RestrictedExpression};
+use foldhash::fast::RandomState;
+use moka::sync::Cache;
 use onecall_core::{AccessDecision, AccessOutlook, AccessRequest, PolicyRule, Principal};
 
 use crate::argument_value::argument_values;
@@ -47,7 +49,7 @@ pub(crate) struct Conditional {
 /// Policies that are evaluated with the same name of the tool.
 #[derive(Debug)]
 struct PolicyGroup {
-    scene: Scene,
+    scene: Arc<Scene>,
     permits: Arc<PolicyList>,
     forbids: Arc<PolicyList>,
     asks: Arc<PolicyList>,
@@ -59,6 +61,21 @@ pub(crate) struct PolicyIndex<'a> {
     pub(crate) policies: &'a [Arc<SourcePolicy>],
     pub(crate) index: &'a Index,
     pub(crate) lists: &'a PolicyLists,
+    pub(crate) scenes: &'a Scenes,
+}
+
+/// The scenes that are in use. Users share them where no policy is about the user.
+pub(crate) type Scenes = Cache<SceneKey, Arc<Scene>, RandomState>;
+
+/// What a scene is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SceneKey {
+    /// The number of the user; `None` if policies do not read it.
+    pub(crate) principal: Option<u64>,
+    /// The number of the tool's profile.
+    pub(crate) profile: u64,
+    /// The place of the server, for functions.
+    pub(crate) server: usize,
 }
 
 /// Puts the policies for a user, a tool and a server together.
@@ -67,6 +84,7 @@ struct Compiler<'a> {
     principal: &'a Principal,
     profile: &'a Arc<ToolProfile>,
     server: &'a str,
+    key: SceneKey,
     permitted: Option<PolicyRule>,
     asked: Option<PolicyRule>,
     groups: Vec<PolicyGroup>,
@@ -99,12 +117,14 @@ impl Compiled {
         principal: &Principal,
         profile: &Arc<ToolProfile>,
         server: &str,
+        key: SceneKey,
     ) -> Self {
         let mut compiler = Compiler {
             source,
             principal,
             profile,
             server,
+            key,
             permitted: None,
             asked: None,
             groups: Vec::new(),
@@ -156,7 +176,7 @@ impl Compiled {
     pub(crate) fn weight(&self) -> u32 {
         match self {
             Self::Constant(_) => 1,
-            Self::Conditional(_) => 8,
+            Self::Conditional(_) => 4,
         }
     }
 }
@@ -213,13 +233,28 @@ impl Compiler<'_> {
             let list = PolicyList::shared(policies, self.source.lists);
             list.map_err(|error| broken(&error.to_string()))
         };
-        let scene = match scene {
-            Some(scene) => scene,
-            None => self.scene(action).map_err(|error| broken(&error.to_string()))?,
-        };
+        let about_user = |policy: &Arc<SourcePolicy>| policy.reads.principal;
+        let is_about_user = [&permits, &forbids, &asks].into_iter().flatten().any(about_user);
+        let scene = self.shared_scene(action, is_about_user);
+        let scene = scene.map_err(|error| broken(&error.to_string()))?;
         let [permits, forbids, asks] = [list(&permits)?, list(&forbids)?, list(&asks)?];
         self.groups.push(PolicyGroup { scene, permits, forbids, asks });
         Ok(())
+    }
+
+    /// The scene for conditions. Only the tool's own name is shared: other names are rare.
+    fn shared_scene(&self, action: &str, is_about_user: bool) -> Result<Arc<Scene>, EntityError> {
+        if action != self.profile.spec.callable.as_str() {
+            return self.scene(action).map(Arc::new);
+        }
+        let principal = self.key.principal.filter(|_| is_about_user);
+        let key = SceneKey { principal, ..self.key };
+        if let Some(scene) = self.source.scenes.get(&key) {
+            return Ok(scene);
+        }
+        let scene = Arc::new(self.scene(action)?);
+        self.source.scenes.insert(key, Arc::clone(&scene));
+        Ok(scene)
     }
 
     fn scene(&self, action: &str) -> Result<Scene, EntityError> {

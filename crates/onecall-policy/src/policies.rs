@@ -12,7 +12,7 @@ use onecall_core::{
 };
 
 use crate::check::{Extent, KnownTools, check_policies};
-use crate::compiled::{Compiled, PolicyIndex};
+use crate::compiled::{Compiled, PolicyIndex, SceneKey, Scenes};
 use crate::deep_stack::with_deep_stack;
 use crate::function::servers_of_call;
 use crate::index::Index;
@@ -26,6 +26,7 @@ use crate::source::{DEFAULT_RULE, PolicyEffect, PolicySource};
 const MAX_PRINCIPALS: u64 = 4_096;
 const MAX_REMEMBERED: u64 = 262_144;
 const MAX_LISTS: u64 = 16_384;
+const MAX_SCENES: u64 = 32_768;
 
 /// How many tools are remembered, and how many definitions of each.
 const MAX_TOOLS: usize = 100_000;
@@ -41,6 +42,7 @@ pub struct Policies {
     profiles: RwLock<HashMap<CallableName, Vec<Arc<ToolProfile>>, RandomState>>,
     next_id: AtomicU64,
     lists: PolicyLists,
+    scenes: Scenes,
     principals: Cache<Principal, u64, RandomState>,
     /// By principal, tool, and the place of the server.
     compiled: Cache<(u64, u64, usize), Arc<Compiled>, RandomState>,
@@ -67,6 +69,9 @@ impl Policies {
             next_id: AtomicU64::new(1),
             lists: Cache::builder()
                 .max_capacity(MAX_LISTS)
+                .build_with_hasher(RandomState::default()),
+            scenes: Cache::builder()
+                .max_capacity(MAX_SCENES)
                 .build_with_hasher(RandomState::default()),
             principals: Cache::builder()
                 .max_capacity(MAX_PRINCIPALS)
@@ -168,9 +173,10 @@ impl Policies {
         if let Some(compiled) = self.compiled.get(&key) {
             return compiled;
         }
-        let Self { source, index, lists, .. } = self;
-        let source = PolicyIndex { policies: &source.policies, index, lists };
-        let compiled = Arc::new(Compiled::new(source, principal, profile, server.as_str()));
+        let Self { source, index, lists, scenes, .. } = self;
+        let source = PolicyIndex { policies: &source.policies, index, lists, scenes };
+        let scene = SceneKey { principal: Some(number), profile: profile.id, server: place };
+        let compiled = Arc::new(Compiled::new(source, principal, profile, server.as_str(), scene));
         self.compiled.insert(key, Arc::clone(&compiled));
         compiled
     }

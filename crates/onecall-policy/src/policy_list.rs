@@ -14,7 +14,8 @@ use crate::source::SourcePolicy;
 /// same policies share them.
 pub(crate) type PolicyLists = Cache<Vec<usize>, Arc<PolicyList>, RandomState>;
 
-/// Policies that are evaluated together, all of them with the same effect.
+/// Policies whose scope covers a call, and whose conditions are evaluated together. All have the same
+/// effect.
 #[derive(Debug, Default)]
 pub(crate) struct PolicyList {
     set: PolicySet,
@@ -33,7 +34,7 @@ impl PolicyList {
             return Ok(list);
         }
         let list = Arc::new(Self {
-            set: PolicySet::from_policies(policies.iter().map(|policy| policy.policy.clone()))?,
+            set: PolicySet::from_policies(policies.iter().map(|policy| policy.conditions.clone()))?,
             policies: policies.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect(),
         });
         lists.insert(numbers, Arc::clone(&list));

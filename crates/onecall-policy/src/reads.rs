@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::pst::{Clause, Expr, Template, Var};
+use cedar_policy::pst::{Clause, Expr, Literal, Template, Var};
+
+use crate::entity::USER;
 
 /// The attribute of the context that has the arguments.
 pub(crate) const INPUT: &str = "input";
@@ -20,6 +22,8 @@ pub(crate) struct ContextReads {
     pub(crate) request: bool,
     /// Whether it reads what is the same for all calls of a tool.
     pub(crate) tool: bool,
+    /// Whether its conditions are about the user.
+    pub(crate) principal: bool,
 }
 
 /// Which arguments of a call are read.
@@ -84,9 +88,12 @@ impl ContextReads {
             }
             Expr::Set(items) => items.iter().for_each(|it| self.visit(it)),
             Expr::Record(entries) => entries.values().for_each(|it| self.visit(it)),
-            Expr::Var(Var::Principal | Var::Action | Var::Resource)
-            | Expr::Literal(_)
-            | Expr::Slot(_) => {}
+            Expr::Var(Var::Principal) => self.principal = true,
+            // A user that is named could be the one who makes the call.
+            Expr::Literal(Literal::EntityUID(entity)) => {
+                self.principal |= entity.ty.to_string() == USER;
+            }
+            Expr::Var(Var::Action | Var::Resource) | Expr::Literal(_) | Expr::Slot(_) => {}
             // An expression of a kind that is not known here could read anything.
             _ => {
                 *self = Self::everything();
@@ -95,7 +102,7 @@ impl ContextReads {
     }
 
     fn everything() -> Self {
-        Self { input: InputReads::Everything, request: true, tool: true }
+        Self { input: InputReads::Everything, request: true, tool: true, principal: true }
     }
 
     fn read_attribute(&mut self, attribute: &str) {
@@ -195,6 +202,31 @@ mod tests {
             ("principal is User in context.input.a", "[a]", false),
         ] {
             assert_eq!(reads(condition), (input.to_owned(), request), "{condition}");
+        }
+    }
+
+    #[test]
+    fn conditions_about_the_user_are_noticed() {
+        let is_about_user = |condition: &str| {
+            let text = format!("permit(principal, action, resource) when {{ {condition} }};");
+            ContextReads::of(Policy::parse(None, text).unwrap().to_pst().unwrap().body()).principal
+        };
+        for condition in [
+            "principal.name == \"a\"",
+            "principal in Group::\"a\"",
+            "principal is User",
+            "principal has name",
+            "[principal].contains(principal)",
+            "User::\"anna\" in Group::\"a\"",
+            "context.input.a && (if true then principal == User::\"a\" else false)",
+            "context == {}",
+        ] {
+            assert!(is_about_user(condition), "{condition}");
+        }
+        for condition in
+            ["context.input.a", "resource.name == \"User\"", "resource in Server::\"a\""]
+        {
+            assert!(!is_about_user(condition), "{condition}");
         }
     }
 }

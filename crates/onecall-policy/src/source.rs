@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use cedar_policy::{Effect, EntityUid, ParseErrors, Policy, PolicyId, PolicySet};
+use cedar_policy::{Effect, EntityUid, ParseErrors, Policy, PolicyId, PolicySet, pst};
 use miette::Diagnostic;
 use onecall_core::nearest::nearest;
 use onecall_core::text::visible_line;
@@ -58,6 +58,8 @@ pub(crate) struct SourcePolicy {
     pub(crate) name: String,
     /// The policy; its id is `name`.
     pub(crate) policy: Policy,
+    /// The policy without its scope, to be evaluated where the scope is known to cover the call.
+    pub(crate) conditions: Policy,
     pub(crate) effect: PolicyEffect,
     /// The reason that it gives to people.
     pub(crate) reason: Option<String>,
@@ -311,8 +313,11 @@ fn source_policy(policy: &Policy, file: &Arc<PolicyFile>) -> Result<SourcePolicy
     let reasons = ["ask", "reason"].into_iter().filter_map(|key| policy.annotation(key));
     let reason = reasons.map(visible_line).find(|reason| !reason.is_empty());
     let tree = policy.to_pst().map_err(|error| refused(error.to_string()))?;
+    let conditions =
+        without_scope(tree.body().clone()).map_err(|error| refused(error.to_string()))?;
     Ok(SourcePolicy {
         policy: policy.new_id(PolicyId::new(&name)),
+        conditions: conditions.new_id(PolicyId::new(&name)),
         effect,
         reason: reason.map(|reason| reason.into_owned()),
         scope: Scope::of(policy),
@@ -324,6 +329,15 @@ fn source_policy(policy: &Policy, file: &Arc<PolicyFile>) -> Result<SourcePolicy
         start,
         end,
     })
+}
+
+/// The policy for every user, action and server.
+fn without_scope(mut body: pst::Template) -> Result<Policy, pst::PstConstructionError> {
+    body.principal = pst::PrincipalConstraint::Any;
+    body.action = pst::ActionConstraint::Any;
+    body.resource = pst::ResourceConstraint::Any;
+    body.annotations.clear();
+    Policy::from_pst(pst::Policy::Static(body.try_into()?))
 }
 
 fn check_annotation(key: &str, value: &str, effect: Effect) -> Result<(), String> {
@@ -361,6 +375,7 @@ fn rename_neighbours(policies: &mut [SourcePolicy]) {
         if line == line_before && policy.policy.annotation("id").is_none() {
             policy.name = format!("{}:{line}:{column}", policy.file.name);
             policy.policy = policy.policy.new_id(PolicyId::new(&policy.name));
+            policy.conditions = policy.conditions.new_id(PolicyId::new(&policy.name));
         }
         line_before = line;
     }

@@ -61,6 +61,8 @@ fn argument_condition() -> impl Strategy<Value = String> {
         "context.input has labels && context.input.labels.contains(\"urgent\")",
         "context.input has \"dry-run\" && context.input[\"dry-run\"]",
         "!(context.input has limit)",
+        "context.input.owner == principal.name",
+        "context.input has limit && principal in Group::\"dev\"",
         "context.input has limit && context.input.limit * 9223372036854775807 > 0",
     ])
     .prop_map(str::to_owned)
@@ -106,6 +108,7 @@ fn arguments() -> impl Strategy<Value = Map<String, Value>> {
         vec![
             ("owner", json!("acme")),
             ("owner", json!("other")),
+            ("owner", json!("ben")),
             ("repo", json!("site")),
             ("labels", json!(["urgent", "urgent"])),
             ("labels", json!([])),
@@ -114,7 +117,7 @@ fn arguments() -> impl Strategy<Value = Map<String, Value>> {
             ("limit", json!(null)),
             ("unknown", json!({ "a": 1.5 })),
         ],
-        0..=9,
+        0..=10,
     );
     entries.prop_map(|entries| entries.into_iter().map(|(key, it)| (key.to_owned(), it)).collect())
 }
@@ -196,8 +199,17 @@ fn reference(
     }
 }
 
+/// Few cases in a usual test run, and as many as PROPTEST_CASES says otherwise.
+fn config() -> ProptestConfig {
+    let wanted = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => wanted,
+        None => ProptestConfig { cases: 64, ..wanted },
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn the_index_decides_like_the_whole_set(
