@@ -12,7 +12,7 @@ use onecall_bridge::{
 };
 use onecall_catalog::ObservedOutput;
 use onecall_config::{ApprovalSettings, Config, OptionalTool, OutputTypeSource, ServerConfig};
-use onecall_core::storage::{AuditEvent, AuditTrail, DurableStore};
+use onecall_core::storage::{AuditEvent, AuditTrail, DurableStore, Users};
 use onecall_core::{
     AccessPolicy, CallableName, Failure, Outcome, Program, RunLimits, ServerName, ToolCategory,
     ToolSpec, WorkspaceAccess,
@@ -40,7 +40,7 @@ use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
 use crate::user_bridges::UserBridges;
-use crate::user_logins::UserLogins;
+use crate::user_logins::{PersonalTokenProof, UserLogins};
 use crate::views::UserViews;
 use crate::{audit_writer, record_settings, revision, settings};
 
@@ -97,6 +97,8 @@ pub struct GatewayStorage {
     pub audit: Option<Arc<dyn AuditTrail>>,
     /// Secrets and logins of users. Without it, users have no credentials of their own.
     pub user_vault: Option<UserVault>,
+    /// The users and their personal tokens.
+    pub users: Option<Arc<dyn Users>>,
 }
 
 /// No tool that programs may call has this name, or several have it. The display text is for
@@ -148,12 +150,21 @@ fn quoted(names: &[CallableName]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Adds the secrets and tokens of users that are used to what records leave out. A link to the login
+/// Adds the secrets and tokens of users that are used to what records and the audit trail leave out. A link to the login
 /// page is not added: it can be used once, and there is no end of them.
-fn secret_observer(recorder: Option<Arc<Recorder>>) -> SecretObserver {
+fn secret_observer(
+    recorder: Option<Arc<Recorder>>,
+    audit: Option<Arc<AuditWriter>>,
+) -> SecretObserver {
     Arc::new(move |what, secret| {
-        if let Some(recorder) = recorder.as_ref().filter(|_| what != HandedOut::Link) {
+        if what == HandedOut::Link {
+            return;
+        }
+        if let Some(recorder) = &recorder {
             recorder.add_secrets(Redactor::new([secret.reveal()]));
+        }
+        if let Some(audit) = &audit {
+            audit.add_secrets(Redactor::new([secret.reveal()]));
         }
     })
 }
@@ -164,9 +175,14 @@ pub(crate) fn shared_servers(servers: &[ServerConfig]) -> Vec<ServerConfig> {
 }
 
 /// The logins of users, if the configuration says at which address their pages are.
-fn user_logins(config: &Config, vault: Option<&Arc<UserVault>>) -> Option<Arc<UserLogins>> {
+fn user_logins(
+    config: &Config,
+    vault: Option<&Arc<UserVault>>,
+    users: Option<Arc<dyn Users>>,
+) -> Option<Arc<UserLogins>> {
     let public_url = config.users.as_ref()?.public_url.as_deref()?;
-    let logins = UserLogins::new(Arc::clone(vault?), public_url);
+    let proof = Arc::new(PersonalTokenProof::new(users?));
+    let logins = UserLogins::new(Arc::clone(vault?), public_url).with_proof(proof);
     logins.set_servers(&config.servers);
     Some(Arc::new(logins))
 }
@@ -184,7 +200,15 @@ impl Gateway {
         guard: Guard,
         storage: GatewayStorage,
     ) -> Result<Arc<Self>, PolicyErrors> {
-        let GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault } = storage;
+        let GatewayStorage {
+            store,
+            tool_folder,
+            downloads,
+            durable,
+            audit,
+            user_vault,
+            users: user_store,
+        } = storage;
         let exposure = Exposure::new(&config.expose_tools);
         let keeps_display_metadata = !exposure.is_empty();
         let limits = config.limits;
@@ -219,11 +243,12 @@ impl Gateway {
         });
         let recorder = Recorder::start(record_settings(&config), store.clone());
         // Records leave out the secrets of users, too.
+        let audit = audit_writer(&config, audit);
         if let Some(vault) = &user_vault {
-            vault.set_observer(secret_observer(recorder.clone()));
+            vault.set_observer(secret_observer(recorder.clone(), audit.clone()));
         }
         let vault = user_vault.map(Arc::new);
-        let user_logins = user_logins(&config, vault.as_ref());
+        let user_logins = user_logins(&config, vault.as_ref(), user_store);
         let user_bridges = config.users.as_ref().map(|users| {
             let credentials = UserCredentials::new(vault.clone(), None);
             let credentials = match &user_logins {
@@ -241,7 +266,7 @@ impl Gateway {
             cache: cache(&config, store.as_ref(), &identities, &metrics),
             identities,
             recorder,
-            audit: audit_writer(&config, audit),
+            audit,
             call_rates: call_rates.map(Arc::new),
             metrics,
             learned: learned(&config, store.as_ref()),

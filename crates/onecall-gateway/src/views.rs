@@ -105,6 +105,9 @@ impl Gateway {
         if let Some(bridges) = &self.shared.user_bridges {
             bridges.remove(user);
         }
+        if let Some(logins) = &self.user_logins {
+            logins.forget_user(user);
+        }
     }
 
     /// Replaces the rules of this gateway and of all its views, for programs that begin from now on.

@@ -10,7 +10,7 @@ use onecall_config::{
     Config, ConfigOrigin, LoadedConfig, ProcessContext, SandboxMode, TelemetryConfig,
 };
 use onecall_core::Workspace;
-use onecall_core::storage::{AuditTrail, DurableStore};
+use onecall_core::storage::{AuditTrail, DurableStore, Users as UserStore};
 use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
 use onecall_gateway::{Gateway, GatewayStorage, ToolFolder};
 use onecall_runtime::StoreWriter;
@@ -171,14 +171,15 @@ pub(crate) fn gateway_with(
 ) -> anyhow::Result<Arc<Gateway>> {
     let LoadedConfig { config, source, .. } = loaded;
     logs::configure(&config);
-    let Stores { store, durable, audit } = stores(&config);
+    let Stores { store, durable, audit, users } = stores(&config);
     // All programs see the same folder, so there is none where users may call different tools.
     let is_same_for_all = config.users.is_none() && config.policy.is_none();
     let tool_folder = is_same_for_all.then(tool_folder).flatten();
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
     let user_vault = config.users.as_ref().and_then(|_| user_vault::vault(&config));
-    let storage = GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault };
+    let storage =
+        GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault, users };
     let gateway = Gateway::start(config, start, engines, guard()?, storage)?;
     let approvals = match gateway.approvals() {
         Some(_) => Approvals::On,
@@ -199,6 +200,8 @@ pub(crate) struct Stores {
     pub(crate) durable: Option<Arc<dyn DurableStore>>,
     /// The store of the audit trail.
     pub(crate) audit: Option<Arc<dyn AuditTrail>>,
+    /// The store of users and their tokens.
+    pub(crate) users: Option<Arc<dyn UserStore>>,
 }
 
 /// The store of a configuration. Its file is opened when it is first used.
@@ -208,7 +211,12 @@ pub(crate) fn stores(config: &Config) -> Stores {
     };
     let store = onecall_store::open_durable(file, config.store.journal_mb);
     let writer = Arc::new(StoreWriter::start(store.clone()));
-    Stores { store: Some(writer), durable: Some(store.clone()), audit: Some(store) }
+    Stores {
+        store: Some(writer),
+        durable: Some(store.clone()),
+        audit: Some(store.clone()),
+        users: Some(store),
+    }
 }
 
 /// The writer for the store. The store is opened when it is first used.

@@ -20,7 +20,7 @@ use tracing::{info, warn};
 
 pub use error::UserLoginError;
 use pending::{PendingLogins, WaitingLogin};
-pub use proof::{BrowserProof, ProofKind, TypedUserName};
+pub use proof::{BrowserProof, PersonalTokenProof, ProofKind, TypedUserName};
 
 /// The path of the login page, which the secret of a link is appended to.
 pub const LOGIN_PATH: &str = "/login/";

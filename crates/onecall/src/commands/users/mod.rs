@@ -13,6 +13,7 @@ use onecall_core::storage::{DurableStore, UserAddition, UserRemoval, Users};
 use onecall_core::text::visible_json;
 use onecall_core::{MAX_GROUPS, Timestamp, UserName, check_group_name};
 use onecall_gateway::MAX_TOKEN_LIFETIME;
+use onecall_login::UserVault;
 use serde_json::{Value, json};
 
 use crate::cli::Global;
@@ -20,7 +21,7 @@ use crate::commands::cancel::cancel_runs_of;
 use crate::commands::{note, say};
 use crate::terminal::print_styled;
 use crate::time_span::parse_time_span;
-use crate::{durable_store, setup};
+use crate::{durable_store, setup, user_vault};
 
 /// What `onecall users` takes.
 #[derive(Debug, Subcommand)]
@@ -60,7 +61,8 @@ Examples:
     /// Remove a user and delete the user's tokens
     #[command(after_help = "\
 A running gateway refuses the user within a second, also with a valid token of the identity
-provider, and ends the user's requests. `onecall users add` lets the user in again.
+provider, and ends the user's requests and runs. The user's tokens, secrets and logins are deleted.
+`onecall users add` lets the user in again.
 
 Example:
   onecall users remove anna
@@ -140,7 +142,8 @@ pub(crate) fn users(command: UsersCommand, global: &Global) -> anyhow::Result<Ex
         UsersCommand::Add { name, group, json } => add(store, &name, group, json),
         UsersCommand::List { json } => list::list(store, json),
         UsersCommand::Remove { name, json } => {
-            remove(store, durable_store::open(&config)?.as_ref(), &name, json)
+            let (runs, vault) = (durable_store::open(&config)?, user_vault::open_existing(&config));
+            remove(store, runs.as_ref(), vault.as_deref(), &name, json)
         }
         UsersCommand::Token { name, expires, label, json } => {
             tokens::make(store, &name, expires, &label, json)
@@ -204,6 +207,7 @@ fn add(
 fn remove(
     store: &dyn Users,
     runs: &dyn DurableStore,
+    vault: Option<&UserVault>,
     name: &str,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
@@ -211,6 +215,9 @@ fn remove(
     let removal = store.remove_user(&name, Timestamp::now())?;
     // Runs that wait for a person would go on after the answer.
     cancel_runs_of(runs, &name)?;
+    if let Some(vault) = vault {
+        vault.remove_user(&name)?;
+    }
     match removal {
         UserRemoval::Removed { tokens } => {
             let shown = match tokens {
