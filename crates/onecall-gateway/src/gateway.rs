@@ -219,13 +219,7 @@ impl Gateway {
             downloads,
             ..ConnectionOptions::default()
         };
-        let policies = match &config.policy {
-            Some(path) => {
-                let servers: Vec<_> = config.servers.iter().map(|it| it.name.clone()).collect();
-                Some(load_policies(path, &servers)?)
-            }
-            None => None,
-        };
+        let policies = load_policies(&config)?;
         let (servers, local) = (shared_servers(&config.servers), config.local_tools.clone());
         let bridge = Bridge::start_with(servers, local, guard.clone(), options);
         let users = config.users.as_ref();

@@ -37,6 +37,7 @@ pub use gateway::{Gateway, GatewayStorage, ToolNotFound};
 pub use last_known_tools::{LastKnownTools, Refresh};
 pub use list_changes::ListChanges;
 pub use listing_store::ListingStore;
+pub use onecall_bridge::ClientRegistration;
 pub use onecall_bridge::ToolDisplayMetadata;
 pub use reload::Reloaded;
 pub use search::{FoundTool, NoSuchServer, SearchResults, ToolSearch};

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use onecall_bridge::ToolWatch;
+use onecall_bridge::{Bridge, ToolWatch};
+use onecall_config::{Config, LocalTool};
 use onecall_core::{
     AccessDecision, AccessOutlook, AccessPolicy, AccessRequest, Principal, ServerName, ToolSpec,
 };
@@ -55,11 +56,22 @@ fn load<'a>(
 ///
 /// # Errors
 /// If they cannot be read, or are not valid. Nothing may be called then.
-pub(crate) fn load_policies(
-    path: &Path,
-    servers: &[ServerName],
-) -> Result<Arc<PoliciesInForce>, PolicyErrors> {
-    Ok(Arc::new(PoliciesInForce(RwLock::new(Arc::new(load(path, servers, [])?)))))
+pub(crate) fn load_policies(config: &Config) -> Result<Option<Arc<PoliciesInForce>>, PolicyErrors> {
+    let Some(path) = &config.policy else { return Ok(None) };
+    let policies = load(path, &server_names(config), [])?;
+    Ok(Some(Arc::new(PoliciesInForce(RwLock::new(Arc::new(policies))))))
+}
+
+/// The servers that policies may name.
+fn server_names(config: &Config) -> Vec<ServerName> {
+    let local = (!config.local_tools.is_empty()).then(LocalTool::server);
+    config.servers.iter().map(|server| server.name.clone()).chain(local).collect()
+}
+
+/// All tools that servers have listed, also those that programs may not call.
+fn all_tools(bridge: &Bridge) -> Vec<Arc<ToolSpec>> {
+    let quarantined = bridge.quarantine().into_iter().map(|tool| tool.spec);
+    bridge.known_catalog().tools().cloned().chain(quarantined).collect()
 }
 
 fn text(warning: &PolicyWarning) -> String {
@@ -76,9 +88,8 @@ impl Gateway {
         let (Some(in_force), Some(path)) = (&self.shared.policies, &config.policy) else {
             return Ok(());
         };
-        let servers: Vec<ServerName> = config.servers.iter().map(|it| it.name.clone()).collect();
-        let catalog = self.bridge.known_catalog();
-        in_force.replace(load(path, &servers, catalog.tools())?);
+        let tools = all_tools(&self.bridge);
+        in_force.replace(load(path, &server_names(&config), &tools)?);
         // Which tools users see may have changed.
         self.set_rules(&config);
         Ok(())
@@ -91,10 +102,10 @@ impl Gateway {
             {
                 let Some(gateway) = gateway.upgrade() else { return };
                 let Some(in_force) = gateway.shared.policies.clone() else { return };
-                let now = tools.current();
-                let is_settled = now.is_settled;
+                let is_settled = tools.current().is_settled;
+                let tools = all_tools(&gateway.bridge);
                 // Thousands of schemas take long enough to delay other tasks.
-                let check = move || in_force.current().recheck(now.catalog.tools());
+                let check = move || in_force.current().recheck(&tools);
                 let warnings = tokio::task::spawn_blocking(check).await.unwrap_or_default();
                 let texts: Vec<String> = warnings.iter().map(text).collect();
                 // Before that, tools are missing that are about to be listed.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use onecall_core::{
     AnsweredVerdict, ClientId, Decision, EngineChoice, Outcome, ResolvedCall, RunContext, RunId,
-    SPAN_TARGET, TraceContext,
+    SPAN_TARGET, TraceContext, UserName,
 };
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState,
@@ -29,6 +29,8 @@ pub const RUN_LOG_TARGET: &str = "onecall::run";
 pub(crate) struct RunTelemetry<'a> {
     metrics: &'a Metrics,
     id: &'a RunId,
+    /// The user that the run is for; `None` for the local user.
+    user: Option<&'a str>,
     client: Option<ClientId>,
     trace_id: Option<String>,
     span: Span,
@@ -51,12 +53,14 @@ impl<'a> RunTelemetry<'a> {
         metrics.run_started();
         let (id, caller) = (&run.id, run.caller.as_ref());
         let trace = caller.and_then(|caller| caller.trace.as_deref());
+        let user = Some(&run.principal.user).filter(|user| !user.is_local()).map(UserName::as_str);
         let span = info_span!(
             target: SPAN_TARGET,
             "run",
             otel.kind = if trace.is_some() { "server" } else { "internal" },
             otel.status_code = Empty,
             onecall.run.id = %id,
+            user.id = user,
             onecall.engine = Empty,
             onecall.outcome = Empty,
             onecall.calls = Empty,
@@ -77,6 +81,7 @@ impl<'a> RunTelemetry<'a> {
         Self {
             metrics,
             id,
+            user,
             client: caller.map(|caller| caller.client),
             trace_id,
             span,
@@ -193,6 +198,7 @@ impl<'a> RunTelemetry<'a> {
         info!(
             target: RUN_LOG_TARGET,
             run = %self.id,
+            user = self.user,
             client = self.client.map(|client| client.0),
             trace = self.trace_id,
             engine,

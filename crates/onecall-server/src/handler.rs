@@ -1,12 +1,12 @@
 //! The MCP request handler: answers tool, resource and completion requests of one client.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_catalog::describe;
 use onecall_core::ClientId;
 use onecall_core::text::{readable, visible_json};
-use onecall_gateway::{Gateway, RunAnswer, RunRequest};
+use onecall_gateway::{ClientRegistration, Gateway, RunAnswer, RunRequest};
 use onecall_runtime::PlanRequest;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
@@ -52,6 +52,8 @@ pub(crate) struct Handler {
     budget: Arc<ResponseBudget>,
     list_notifier: ListNotifier,
     durable_requests: DurableRequests,
+    /// Makes the client answer questions of the servers that run for its user.
+    registration: Mutex<Option<ClientRegistration>>,
 }
 
 impl Handler {
@@ -74,6 +76,7 @@ impl Handler {
             budget,
             list_notifier,
             durable_requests,
+            registration: Mutex::default(),
         }
     }
 
@@ -267,7 +270,9 @@ impl ServerHandler for Handler {
         self.is_persistent.store(true, Ordering::Relaxed);
         let gateway = self.gateway_for(&context.extensions);
         let idle = client::idle_client(self.client, context.peer, abilities);
-        gateway.clients().set_client(idle);
+        gateway.clients().set_client(Arc::clone(&idle));
+        let registration = gateway.clients().register(idle);
+        *self.registration.lock().unwrap_or_else(PoisonError::into_inner) = Some(registration);
         self.negotiate_initialize(&request)
     }
 

@@ -33,6 +33,10 @@ fn a_permit_is_needed_and_a_forbid_is_stronger() {
         (r#"permit(principal, action, resource == Server::"files");"#, DEFAULT),
         (r#"permit(principal, action in Action::"resources", resource);"#, DEFAULT),
         (
+            r#"permit(principal, action in [Action::"mcp__github__delete_repo", Action::"mcp__bank__pay"], resource == Server::"bank");"#,
+            DEFAULT,
+        ),
+        (
             r#"permit(principal, action, resource); forbid(principal, action, resource == Server::"github");"#,
             "deny: policy team.cedar:1:38",
         ),

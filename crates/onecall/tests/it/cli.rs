@@ -247,6 +247,7 @@ fn every_command_explains_itself_with_an_example() {
             "check",
             "cache",
             "pin",
+            "policy",
             "trust",
             "secrets",
             "users",

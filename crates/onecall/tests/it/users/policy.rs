@@ -82,8 +82,11 @@ fn changed_policies_and_groups_count_from_the_next_call_on() {
     assert_eq!(tools(&client), ["mcp__fixture__env"]);
     let file = folder.path().join("team.cedar");
     // A file that is not valid changes nothing, and is reported.
-    fs::write(&file, "permit (principal, action == Action::\"mcp__fixture__nothing\", resource);")
-        .expect("a file");
+    fs::write(
+        &file,
+        "permit (principal, action == Action::\"mcp__fixture__no_such_tool\", resource);",
+    )
+    .expect("a file");
     let reported = || gateway.stderr().contains("the previous policies stay in force");
     assert!(wait_until(TIMEOUT, reported), "{}", gateway.stderr());
     assert_eq!(tools(&client), ["mcp__fixture__env"]);

@@ -35,7 +35,7 @@ fn the_handler_gets_the_user_of_each_request() {
         "servers": [fixture("fixture", &[])],
         "users": { "oidc": { "issuer": provider.issuer(), "audience": AUDIENCE } },
     });
-    let (gateway, _) = HttpGateway::serve("127.0.0.1:0", &["--log", "debug"], &settings, |_| {});
+    let (gateway, _) = HttpGateway::serve("127.0.0.1:0", &[], &settings, |_| {});
     for user in ["anna", "ben"] {
         let draft = testkit::identity_provider::TokenDraft::new(&provider.issuer(), AUDIENCE, user);
         let message = stateless(1, "print(1 + 1)");
@@ -43,7 +43,7 @@ fn the_handler_gets_the_user_of_each_request() {
             .header("Authorization", &bearer(&draft.sign(&key)))
             .send(gateway.address);
         assert_eq!(text(&answer.message()), "[Script executed successfully]\n2\n");
-        let line = format!("user={user}");
+        let line = format!("user=\"{user}\"");
         assert!(testkit::process::wait_until(TIMEOUT, || gateway.stderr().contains(&line)));
         assert!(!gateway.stderr().contains("eyJ"), "a token is in the log");
     }
