@@ -92,6 +92,7 @@ impl DurableRuns {
                 live.set_answer(Arc::new(answer));
             }
         }
+        self.idle.note_end();
         self.prune_if_due();
     }
 

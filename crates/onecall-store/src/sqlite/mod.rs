@@ -74,6 +74,9 @@ pub struct SqliteStore {
     durable_reading_connection: ConnectionSlot,
     /// A connection whose writes are on disk when they are committed.
     durable_writing_connection: ConnectionSlot,
+    /// Held while one of the connections writes: the others wait for it, where SQLite would try again
+    /// after some milliseconds.
+    write_turn: Mutex<()>,
     /// Why the store is disabled.
     disabled: OnceLock<String>,
     /// Set once it was logged that the file is damaged and was left where it is.
@@ -102,6 +105,7 @@ impl SqliteStore {
             watching_connection: ConnectionSlot::new(Synchronous::Normal),
             durable_reading_connection: ConnectionSlot::new(Synchronous::Normal),
             durable_writing_connection: ConnectionSlot::new(Synchronous::Full),
+            write_turn: Mutex::default(),
             disabled: OnceLock::new(),
             damage_logged: Once::new(),
         }
@@ -129,6 +133,7 @@ impl SqliteStore {
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         self.with(slot, |file_connection| {
+            let _turn = self.write_turn.lock().unwrap_or_else(PoisonError::into_inner);
             // An immediate transaction waits for other writers at its beginning and nowhere else.
             let transaction = Transaction::new_unchecked(
                 &file_connection.connection,
