@@ -112,7 +112,10 @@ impl DurableRuns {
         }
         drop(runs);
         self.notify_change();
-        self.look_soon.notify_one();
+        // The run may have been answered or ended meanwhile, unless it has ended here.
+        if live.answer().is_none() {
+            self.look_soon.notify_one();
+        }
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) struct DurableRuns {
     changes: watch::Sender<u64>,
     /// Wakes the task that looks for changes of the store.
     look_soon: Notify,
-    /// How many [`RunWatch`]es there are.
+    /// How many [`RunWatch`]es watch a run that this process does not execute.
     watching: AtomicUsize,
     /// Whether runs that wait are continued here when they have been answered.
     takes_up: AtomicBool,
