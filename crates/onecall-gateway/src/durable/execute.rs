@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease, StoreError};
 use onecall_core::{CallerCapabilities, InPlaceReason, Program, RunId, Timestamp};
-use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions};
+use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions, seldom};
 use serde_json::value::to_raw_value;
 use thiserror::Error;
 
@@ -162,7 +162,7 @@ impl Gateway {
         let answer = tokio::select! {
             biased;
             answer = self.execute_request(request, &live.journal, &observer) => Some(answer),
-            () = must_be_dropped(live, request) => None,
+            () = seldom(must_be_dropped(live, request)) => None,
         };
         match (answer, live.stop_reason()) {
             (_, Some(StopReason::LeaseLost)) => {}
