@@ -171,6 +171,11 @@ impl Gateway {
             (None, _) => runs.leave(live).await,
         }
         runs.forget(live);
+        if live.answer().is_some() {
+            // The requests that follow the run are answered first.
+            tokio::task::yield_now().await;
+            live.journal.free_events();
+        }
     }
 
     async fn execute_request(
