@@ -40,6 +40,8 @@ pub use admission::Load;
 pub use control::{HeldCall, HeldCalls, Journalled, ObservationSink, RunControl};
 pub use cpython::PythonFiles;
 pub use engines::{EngineSettings, Engines, Session};
+#[cfg(target_os = "linux")]
+pub use onecall_jail::release_start_memory;
 pub use onecall_jail::{JailMode, Property, Requirement, ignore_file_size_signal};
 pub use plain_data::{ArgumentWriter, PlainData, UnreadableAnswer, UnwritableArguments};
 pub use pool::EngineError;

@@ -22,6 +22,8 @@ mod requirement;
 mod resources;
 mod scratch;
 mod signals;
+#[cfg(target_os = "linux")]
+mod start_memory;
 mod streams;
 // On Linux only its tests use it.
 #[cfg(any(test, not(target_os = "linux")))]
@@ -38,4 +40,6 @@ pub use requirement::{JailMode, Requirement};
 pub use resources::MAX_THREADS;
 pub use scratch::ScratchFolder;
 pub use signals::ignore_file_size_signal;
+#[cfg(target_os = "linux")]
+pub use start_memory::release_start_memory;
 pub use streams::close_standard_streams;

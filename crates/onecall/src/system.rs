@@ -39,6 +39,14 @@ pub(crate) fn use_huge_pages() {
     _ = rustix::thread::disable_transparent_huge_pages(false);
 }
 
+/// Gives memory back that only the start of this process needed.
+#[cfg(target_os = "linux")]
+pub(crate) fn release_start_memory() {
+    if let Err(error) = onecall_engine::release_start_memory() {
+        tracing::debug!("the memory of the start cannot be given back: {error}");
+    }
+}
+
 /// Prevents other processes from reading the environment and memory of this process through `/proc`
 /// or by tracing it, and prevents core dumps, which could contain secrets. Servers and commands run
 /// as the same user. Processes that it starts are not affected: executing a file resets the
@@ -56,6 +64,10 @@ pub(crate) fn use_small_pages() {}
 /// Does nothing: this system chooses the size of pages itself.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn use_huge_pages() {}
+
+/// Does nothing: this system decides itself what stays in memory.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn release_start_memory() {}
 
 /// Does nothing: this system itself decides which processes may read another one.
 #[cfg(not(target_os = "linux"))]

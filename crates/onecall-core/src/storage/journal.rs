@@ -126,9 +126,10 @@ pub enum JournalRefusal {
     },
 }
 
-/// Stores durable runs. Every write is on disk when its method returns.
+/// Stores durable runs. Every write survives the end of the process when its method returns, and is
+/// on disk then, unless its method says otherwise.
 pub trait Journals: Send + Sync {
-    /// Adds a run, with its lease.
+    /// Adds a run, with its lease. The run is on disk when the next write to the store is.
     ///
     /// # Errors
     /// If the store cannot be written.
@@ -214,7 +215,9 @@ pub trait Journals: Send + Sync {
     fn give_up_lease(&self, run: &RunId, fence: u64) -> Result<(), StoreError>;
 
     /// Ends a run: keeps its answer, withdraws its open questions and deletes its journal. The
-    /// result is `false` if the lease was lost or the run had ended.
+    /// result is `false` if the lease was lost or the run had ended. If the journal is empty and the run
+    /// has asked nobody, so that nothing outside depends on it, its end is on disk when the next write
+    /// to the store is.
     ///
     /// # Errors
     /// If the store cannot be written.
@@ -237,4 +240,12 @@ pub trait Journals: Send + Sync {
     /// # Errors
     /// If the store cannot be written.
     fn prune_durable_runs(&self, before: Timestamp) -> Result<u64, StoreError>;
+
+    /// Allows the file of the store to be replaced if it gets damaged, unless a run that has not ended
+    /// or an open question depends on it. The file is protected from the first run that is added until
+    /// this is called: to protect it for each run takes longer than a short run.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn release_file(&self) -> Result<(), StoreError>;
 }

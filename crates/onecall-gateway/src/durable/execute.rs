@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease, StoreError};
 use onecall_core::{CallerCapabilities, InPlaceReason, Principal, Program, RunId, Timestamp};
-use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions};
+use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions, seldom};
 use serde_json::value::to_raw_value;
 use thiserror::Error;
 
@@ -95,6 +95,7 @@ impl DurableRuns {
                 live.set_answer(Arc::new(answer));
             }
         }
+        self.idle.note_end();
         self.prune_if_due();
     }
 
@@ -114,7 +115,10 @@ impl DurableRuns {
         }
         drop(runs);
         self.notify_change();
-        self.look_soon.notify_one();
+        // The run may have been answered or ended meanwhile, unless it has ended here.
+        if live.answer().is_none() {
+            self.look_soon.notify_one();
+        }
     }
 }
 
@@ -161,7 +165,7 @@ impl Gateway {
         let answer = tokio::select! {
             biased;
             answer = self.execute_request(request, &live.journal, &observer) => Some(answer),
-            () = must_be_dropped(live, request) => None,
+            () = seldom(must_be_dropped(live, request)) => None,
         };
         match (answer, live.stop_reason()) {
             (_, Some(StopReason::LeaseLost)) => {}
@@ -170,6 +174,11 @@ impl Gateway {
             (None, _) => runs.leave(live).await,
         }
         runs.forget(live);
+        if live.answer().is_some() {
+            // The requests that follow the run are answered first.
+            tokio::task::yield_now().await;
+            live.journal.free_events();
+        }
     }
 
     async fn execute_request(

@@ -92,6 +92,7 @@ impl InPlaceRun<'_> {
         self.has_ended = true;
         if self.live.stop_reason() != Some(StopReason::LeaseLost) {
             self.runs.end(&self.live, answer).await;
+            self.live.journal.free_events();
         }
         self.runs.forget(&self.live);
     }

@@ -33,7 +33,8 @@ pub(super) fn random_bytes() -> io::Result<[u8; 32]> {
 }
 
 impl DurableRuns {
-    /// Renews the leases of all runs in this process, until the gateway ends.
+    /// Renews the leases of all runs in this process, until the gateway ends. While there are none, the
+    /// store is released.
     pub(super) async fn renew_leases(runs: Weak<Self>) {
         loop {
             tokio::time::sleep(RENEWAL).await;
@@ -42,6 +43,7 @@ impl DurableRuns {
             let leases: Vec<(RunId, u64)> =
                 live.iter().map(|run| (run.id.clone(), run.fence)).collect();
             if leases.is_empty() {
+                runs.release_idle_store().await;
                 continue;
             }
             let renewed = runs

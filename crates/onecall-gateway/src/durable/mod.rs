@@ -12,6 +12,7 @@ mod desk;
 mod execute;
 mod followers;
 mod grants;
+mod idle;
 mod in_place;
 mod lease;
 mod live;
@@ -48,6 +49,7 @@ pub use seal::{QuestionId, StateOwner, StateRefusal};
 pub use status::{RunStatus, RunWatch, WaitingRun};
 
 use followers::Followers;
+use idle::IdleStore;
 use live::LiveRun;
 use pruning::Pruning;
 use webhook::Webhook;
@@ -80,7 +82,7 @@ pub(crate) struct DurableRuns {
     changes: watch::Sender<u64>,
     /// Wakes the task that looks for changes of the store.
     look_soon: Notify,
-    /// How many [`RunWatch`]es there are.
+    /// How many [`RunWatch`]es watch a run that this process does not execute.
     watching: AtomicUsize,
     /// Whether runs that wait are continued here when they have been answered.
     takes_up: AtomicBool,
@@ -89,6 +91,8 @@ pub(crate) struct DurableRuns {
     orphans: Mutex<HashMap<RunId, usize>>,
     /// Whether this process is about to end.
     is_stopping: AtomicBool,
+    /// When the file of the store is released.
+    idle: IdleStore,
     /// The digest of the configuration that is in force.
     configuration: Mutex<String>,
 }
@@ -122,6 +126,7 @@ impl DurableRuns {
             takes_up: AtomicBool::new(false),
             orphans: Mutex::default(),
             is_stopping: AtomicBool::new(false),
+            idle: IdleStore::default(),
             configuration: Mutex::new(configuration_digest(config)),
         });
         tokio::spawn(Self::renew_leases(Arc::downgrade(&runs)));
@@ -183,6 +188,7 @@ impl DurableRuns {
         }
         let writer = Arc::clone(&self.writer);
         _ = tokio::task::spawn_blocking(move || writer.close(SHUTDOWN_TIMEOUT)).await;
+        self.release_store().await;
     }
 }
 

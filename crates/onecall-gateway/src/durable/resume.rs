@@ -230,6 +230,7 @@ impl DurableRuns {
         let answer = FinalAnswer { result, at: Timestamp::now() };
         let id = run.clone();
         self.with_store(move |store| store.end_durable_run(&id, fence, &answer)).await?;
+        self.idle.note_end();
         self.notify_change();
         Ok(())
     }

@@ -37,21 +37,55 @@ pub struct WaitingRun {
     pub in_place: Option<InPlaceReason>,
 }
 
-/// Watches the state of one run. While it exists, changes of the store are looked for often.
+/// Watches the state of one run. While this process does not execute the run, changes of the store
+/// are looked for often.
 pub struct RunWatch {
     runs: Arc<DurableRuns>,
     run: RunId,
     live: Option<Arc<LiveRun>>,
+    /// Exists while this process does not execute the run.
+    looking: Option<StoreLook>,
     changes: watch::Receiver<u64>,
+}
+
+/// Makes changes of the store be looked for often, until it is dropped.
+struct StoreLook(Arc<DurableRuns>);
+
+impl StoreLook {
+    fn begin(runs: &Arc<DurableRuns>) -> Self {
+        runs.watching.fetch_add(1, Ordering::Relaxed);
+        runs.look_soon.notify_one();
+        Self(Arc::clone(runs))
+    }
+}
+
+impl Drop for StoreLook {
+    fn drop(&mut self) {
+        self.0.watching.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl RunWatch {
     pub(super) fn new(runs: Arc<DurableRuns>, run: RunId) -> Self {
-        runs.watching.fetch_add(1, Ordering::Relaxed);
-        runs.look_soon.notify_one();
         let changes = runs.changes.subscribe();
-        let live = runs.live(&run);
-        Self { runs, run, live, changes }
+        let mut watch = Self { runs, run, live: None, looking: None, changes };
+        watch.find_live();
+        if watch.live.as_ref().is_some_and(|live| live.is_waiting()) {
+            // Another process may have stored the answer a moment ago.
+            watch.runs.look_soon.notify_one();
+        }
+        watch
+    }
+
+    /// Finds out whether this process executes the run. A run that it executes changes only here: its
+    /// questions are looked for by themselves, and a lost lease is noticed when it is renewed.
+    fn find_live(&mut self) {
+        self.live = self.runs.live(&self.run);
+        if self.live.is_some() {
+            self.looking = None;
+        } else if self.looking.is_none() {
+            self.looking = Some(StoreLook::begin(&self.runs));
+        }
     }
 
     /// The run that is watched.
@@ -75,7 +109,7 @@ impl RunWatch {
             }
         }
         if self.live.is_none() {
-            self.live = self.runs.live(&self.run);
+            self.find_live();
         }
         if let Some(live) = &self.live {
             return Ok(live.waiting().map_or(RunStatus::Running, RunStatus::Waiting));
@@ -89,12 +123,6 @@ impl RunWatch {
         if self.changes.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-impl Drop for RunWatch {
-    fn drop(&mut self) {
-        self.runs.watching.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

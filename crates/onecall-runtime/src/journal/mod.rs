@@ -341,6 +341,12 @@ impl Journal {
         self.link.close();
     }
 
+    /// Frees the events that were not written, if the journal is closed. It takes a moment if there are
+    /// thousands of them, so it is done after the client has its answer.
+    pub fn free_events(&self) {
+        self.purpose.free_events(&self.link);
+    }
+
     /// Whether this process has given the run up, to be continued later.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.is_abandoned.load(Ordering::Acquire)

@@ -62,6 +62,13 @@ impl JournalPurpose {
         }
     }
 
+    /// Frees the events of a closed journal that wait to be written.
+    pub(super) fn free_events(&self, run: &Arc<RunLink>) {
+        if let Some(writer) = self.writer() {
+            writer.free_events(run);
+        }
+    }
+
     /// Notes in the store that only this process can continue the run, if another one could.
     pub(super) fn set_in_place(&self, run: &Arc<RunLink>, reason: InPlaceReason) {
         if let Some(writer) = self.writer() {

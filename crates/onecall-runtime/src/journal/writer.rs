@@ -18,6 +18,9 @@ const MAX_UNWRITTEN_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of events that are written at once, without waiting for more.
 const EAGER_BYTES: usize = 4 * 1024 * 1024;
 
+/// For how many events the queue keeps memory while it is empty.
+const KEPT_CAPACITY: usize = 4096;
+
 /// How long events are collected before they are written, if one of them is the end of a call with
 /// effects. If it is lost in a crash, a person has to say what happened.
 const LINGER: Duration = Duration::from_millis(50);
@@ -134,6 +137,25 @@ impl JournalWriter {
     ) {
         let run = Arc::clone(run);
         self.shared.push(QueueItem::Event { run, number, event, bytes }, bytes);
+    }
+
+    /// Frees the events of a run for which nothing is written any more. If they stayed until the next
+    /// write, the runs of a whole second would be in memory.
+    pub(super) fn free_events(&self, run: &Arc<RunLink>) {
+        if run.failed.get().is_none() {
+            return;
+        }
+        let mut queue = self.shared.lock();
+        let mut freed = 0;
+        queue.items.retain(|item| match item {
+            QueueItem::Event { run: other, bytes, .. } if Arc::ptr_eq(other, run) => {
+                freed += bytes;
+                false
+            }
+            _ => true,
+        });
+        queue.items.shrink_to(KEPT_CAPACITY);
+        queue.bytes = queue.bytes.saturating_sub(freed);
     }
 
     /// Writes everything that was appended soon, although no call waits for it.

@@ -10,6 +10,7 @@ use crate::Observer;
 use crate::call_log::CallLog;
 use crate::capture::Capture;
 use crate::journal::{Journal, stopped};
+use crate::seldom::seldom;
 
 /// Bytes that a traceback may take even if the output limit is smaller: without it the program
 /// could not be corrected.
@@ -23,9 +24,9 @@ pub(super) async fn until_stopped<T>(
 ) -> Result<T, Failure> {
     let result = tokio::select! {
         biased;
-        failure = stopped(journal) => Err(failure),
+        failure = seldom(stopped(journal)) => Err(failure),
         result = run => result,
-        () = observer.cancelled() => Err(Failure::Cancelled),
+        () = seldom(observer.cancelled()) => Err(Failure::Cancelled),
     };
     match journal {
         Some(journal) => journal.checked(result),

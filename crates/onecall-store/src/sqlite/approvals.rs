@@ -18,7 +18,7 @@ use super::{SqliteStore, durable_runs, questions};
 
 impl Approvals for SqliteStore {
     fn add_question(&self, question: &ApprovalQuestion) -> Result<StoredQuestion, StoreError> {
-        self.write_marked(|transaction| {
+        self.write_marked(&self.durable_writing_connection, |transaction| {
             if questions::has_run_ended(transaction, &question.run)? {
                 let state = QuestionState::Withdrawn;
                 return Ok(StoredQuestion { question: question.clone(), state });

@@ -1,7 +1,7 @@
 //! Opens connections to the file of the store. The file and its directory must belong to the user
 //! and are accessible to the user only.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -22,6 +22,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause between two attempts where SQLite itself does not wait.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
+
+/// How many prepared statements a connection keeps: all that a run with a journal and a record needs.
+const CACHED_STATEMENTS: usize = 48;
 
 /// The permissions of new files and directories: only the owner has access.
 const FILE_MODE: u32 = 0o600;
@@ -220,7 +223,20 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     Ok(connection)
+}
+
+/// Puts on disk what was committed without waiting for the disk. The folder is synced, too: where the
+/// older journal is used, a commit removes a file from it.
+pub(super) fn sync_log(path: &Path) -> io::Result<()> {
+    let real = fs::canonicalize(path)?;
+    // SQLite has no locks on this file that would end when it is closed here.
+    match File::open(damaged_file::with_suffix(&real, "-wal")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        log => log?.sync_data()?,
+    }
+    real.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// Sets the journal mode and how writes are synchronised.

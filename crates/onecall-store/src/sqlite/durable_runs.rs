@@ -25,36 +25,33 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlit
         DurableState::Running | DurableState::Waiting => None,
     };
     let lease = run.lease.as_ref();
-    transaction.execute(
-        "INSERT INTO durable_runs (id, kind, client, started_ms, configuration, seed, state,
-           in_place, fence, owner, lease_until_ms, ended_ms, user, groups)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-        params![
-            run.id.as_str(),
-            run.kind,
-            run.client,
-            run.started.0,
-            run.configuration,
-            run.seed,
-            run.state.name(),
-            run.in_place.as_ref().map(name_of),
-            to_i64(lease.map_or(0, |lease| lease.fence)),
-            lease.map(|lease| &lease.owner),
-            lease.map(|lease| lease.until.0),
-            answer.map(|answer| answer.at.0),
-            run.principal.user.as_str(),
-            // A list of texts can always be written.
-            serde_json::to_string(&run.principal.groups).unwrap_or_default(),
-        ],
-    )?;
+    let row = "INSERT INTO durable_runs (id, kind, client, started_ms, configuration, seed, state,
+                 in_place, fence, owner, lease_until_ms, ended_ms, user, groups)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    transaction.prepare_cached(row)?.execute(params![
+        run.id.as_str(),
+        run.kind,
+        run.client,
+        run.started.0,
+        run.configuration,
+        run.seed,
+        run.state.name(),
+        run.in_place.as_ref().map(name_of),
+        to_i64(lease.map_or(0, |lease| lease.fence)),
+        lease.map(|lease| &lease.owner),
+        lease.map(|lease| lease.until.0),
+        answer.map(|answer| answer.at.0),
+        run.principal.user.as_str(),
+        // A list of texts can always be written.
+        serde_json::to_string(&run.principal.groups).unwrap_or_default(),
+    ])?;
     let number = transaction.last_insert_rowid();
-    transaction.execute(
-        "INSERT INTO durable_texts (run, request, answer) VALUES (?1, ?2, ?3)",
-        params![number, run.request, answer.map(|answer| &answer.result)],
-    )?;
+    let texts = "INSERT INTO durable_texts (run, request, answer) VALUES (?1, ?2, ?3)";
+    let result = answer.map(|answer| &answer.result);
+    transaction.prepare_cached(texts)?.execute(params![number, run.request, result])?;
     if answer.is_none() {
         let journal = "INSERT INTO journals (run, next, bytes) VALUES (?1, 0, 0)";
-        transaction.execute(journal, params![number])?;
+        transaction.prepare_cached(journal)?.execute(params![number])?;
     }
     Ok(())
 }
@@ -63,7 +60,7 @@ pub(super) fn find(connection: &Connection, id: &RunId) -> rusqlite::Result<Opti
     let statement = format!(
         "SELECT {RUN_COLUMNS} FROM durable_runs JOIN durable_texts ON run = number WHERE id = ?1"
     );
-    connection.query_row(&statement, params![id.as_str()], read_run).optional()
+    connection.prepare_cached(&statement)?.query_row(params![id.as_str()], read_run).optional()
 }
 
 /// The statement that lists the runs that have not ended, or all of them.
@@ -77,7 +74,7 @@ pub(super) fn list_statement(ended: bool) -> String {
 }
 
 pub(super) fn list(connection: &Connection, ended: bool) -> rusqlite::Result<Vec<DurableRun>> {
-    connection.prepare(&list_statement(ended))?.query_map([], read_run)?.collect()
+    connection.prepare_cached(&list_statement(ended))?.query_map([], read_run)?.collect()
 }
 
 fn read_run(row: &Row<'_>) -> rusqlite::Result<DurableRun> {
@@ -219,22 +216,50 @@ pub(super) fn end(
     id: &RunId,
     answer: &FinalAnswer,
 ) -> rusqlite::Result<()> {
-    transaction.execute(
-        "UPDATE durable_runs SET state = 'ended', ended_ms = ?2, fence = fence + 1, owner = NULL,
-           lease_until_ms = NULL
-         WHERE number = ?1",
-        params![number, answer.at.0],
-    )?;
-    let keep_answer = "UPDATE durable_texts SET answer = ?2 WHERE run = ?1";
-    transaction.execute(keep_answer, params![number, answer.result])?;
-    for table in ["journals", "journal_events", "journal_values"] {
-        transaction.execute(&format!("DELETE FROM {table} WHERE run = ?1"), params![number])?;
+    end_unused(transaction, number, answer)?;
+    for delete in
+        ["DELETE FROM journal_events WHERE run = ?1", "DELETE FROM journal_values WHERE run = ?1"]
+    {
+        transaction.prepare_cached(delete)?.execute(params![number])?;
     }
-    transaction.execute(
-        "UPDATE questions SET state = 'withdrawn' WHERE run_id = ?1 AND state = 'open'",
-        params![id.as_str()],
-    )?;
-    transaction.execute("DELETE FROM grants WHERE run_id = ?1", params![id.as_str()])?;
+    transaction
+        .prepare_cached(
+            "UPDATE questions SET state = 'withdrawn' WHERE run_id = ?1 AND state = 'open'",
+        )?
+        .execute(params![id.as_str()])?;
+    let grants = "DELETE FROM grants WHERE run_id = ?1";
+    transaction.prepare_cached(grants)?.execute(params![id.as_str()])?;
+    Ok(())
+}
+
+/// Whether anything outside may depend on a run that has not ended: its journal has events, or it has
+/// asked a person.
+pub(super) fn is_used(connection: &Connection, number: i64, id: &RunId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM journals WHERE run = ?1 AND next > 0)
+               OR EXISTS (SELECT 1 FROM questions WHERE run_id = ?2)",
+        )?
+        .query_row(params![number, id.as_str()], |row| row.get(0))
+}
+
+/// Ends a run on which nothing outside depends: keeps its answer, and ends its lease and its journal.
+pub(super) fn end_unused(
+    transaction: &Transaction<'_>,
+    number: i64,
+    answer: &FinalAnswer,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "UPDATE durable_runs SET state = 'ended', ended_ms = ?2, fence = fence + 1,
+               owner = NULL, lease_until_ms = NULL
+             WHERE number = ?1",
+        )?
+        .execute(params![number, answer.at.0])?;
+    let keep_answer = "UPDATE durable_texts SET answer = ?2 WHERE run = ?1";
+    transaction.prepare_cached(keep_answer)?.execute(params![number, answer.result])?;
+    let journal = "DELETE FROM journals WHERE run = ?1";
+    transaction.prepare_cached(journal)?.execute(params![number])?;
     Ok(())
 }
 

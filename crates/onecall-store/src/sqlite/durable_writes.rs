@@ -1,11 +1,16 @@
-//! The transactions of journals and approvals. They are on disk when they are committed, and they
-//! keep the marker that protects a damaged store from being replaced.
+//! The transactions of journals and approvals, and the marker that protects a damaged store from
+//! being replaced.
+//!
+//! Most of these transactions are on disk when they are committed. The beginning of a run, and the
+//! end of one whose journal is empty, are not: they outlive the process at once, and the machine with
+//! the next transaction that is on disk, because all transactions share one log. Such a run has sent
+//! nothing and asked nobody, so nothing outside depends on it.
 
 use onecall_core::storage::StoreError;
 use rusqlite::{Connection, Transaction};
 
 use super::durable_marker::DurableMarker;
-use super::{SqliteStore, durable_runs};
+use super::{ConnectionSlot, SqliteStore, connection, durable_runs};
 
 impl SqliteStore {
     /// Reads on the connection for journals and approvals.
@@ -26,14 +31,15 @@ impl SqliteStore {
         self.write_with(&self.durable_writing_connection, work)
     }
 
-    /// Executes `work`, which adds a run or a question, in a transaction. The marker is on disk before
-    /// the transaction is.
+    /// Executes `work`, which adds a run or a question, in a transaction of this connection. The
+    /// marker is on disk before the transaction is.
     pub(super) fn write_marked<T>(
         &self,
+        slot: &ConnectionSlot,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         let done =
-            self.write_durably(|transaction| match DurableMarker::of(&self.path).create() {
+            self.write_with(slot, |transaction| match DurableMarker::of(&self.path).create() {
                 Ok(()) => work(transaction).map(Ok),
                 Err(error) => Ok(Err(error)),
             })?;
@@ -56,10 +62,10 @@ impl SqliteStore {
         Ok(done)
     }
 
-    /// Removes the marker, unless a run was added in the meantime. It has a transaction of its own: if
-    /// the process ended between the removal and the commit that settles the last run, a run would be
-    /// left without a marker.
-    fn remove_marker(&self) -> Result<(), StoreError> {
+    /// Removes the marker, unless a run depends on the store. It has a transaction of its own: if the
+    /// process ended between the removal and the commit that settles the last run, a run would be left
+    /// without a marker.
+    pub(super) fn remove_marker(&self) -> Result<(), StoreError> {
         let marker = DurableMarker::of(&self.path);
         if !marker.exists() {
             return Ok(());
@@ -67,7 +73,9 @@ impl SqliteStore {
         let removed = self.write_durably(|transaction| {
             Ok(match durable_runs::depend_on_store(transaction)? {
                 true => Ok(()),
-                false => marker.remove(),
+                // The ends of runs must be on disk before the marker goes: otherwise a power failure
+                // could bring a run back without it.
+                false => connection::sync_log(&self.path).and_then(|()| marker.remove()),
             })
         })?;
         removed.map_err(|source| StoreError::unusable(&self.path, source))

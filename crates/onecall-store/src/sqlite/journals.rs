@@ -14,7 +14,9 @@ use super::{SqliteStore, approvals, durable_runs};
 
 impl Journals for SqliteStore {
     fn add_durable_run(&self, run: &DurableRun) -> Result<(), StoreError> {
-        self.write_marked(|transaction| durable_runs::insert(transaction, run))
+        self.write_marked(&self.writing_connection, |transaction| {
+            durable_runs::insert(transaction, run)
+        })
     }
 
     fn append(
@@ -113,7 +115,20 @@ impl Journals for SqliteStore {
         fence: u64,
         answer: &FinalAnswer,
     ) -> Result<bool, StoreError> {
-        self.write_and_unmark(|transaction| {
+        let as_unused = self.write(|transaction| {
+            match durable_runs::number_for_owner(transaction, run, fence)? {
+                Some(number) if durable_runs::is_used(transaction, number, run)? => Ok(None),
+                Some(number) => {
+                    durable_runs::end_unused(transaction, number, answer)?;
+                    Ok(Some(true))
+                }
+                None => Ok(Some(false)),
+            }
+        })?;
+        if let Some(ended) = as_unused {
+            return Ok(ended);
+        }
+        self.write_durably(|transaction| {
             let number = durable_runs::number_for_owner(transaction, run, fence)?;
             number.map(|number| durable_runs::end(transaction, number, run, answer)).transpose()
         })
@@ -143,5 +158,9 @@ impl Journals for SqliteStore {
             self.free_pages()?;
         }
         Ok(pruned)
+    }
+
+    fn release_file(&self) -> Result<(), StoreError> {
+        self.remove_marker()
     }
 }

@@ -80,6 +80,9 @@ pub struct SqliteStore {
     durable_writing_connection: ConnectionSlot,
     /// A connection for the audit trail, whose writes are on disk when they are committed.
     audit_connection: ConnectionSlot,
+    /// Held while one of the connections writes: the others wait for it, where SQLite would try again
+    /// after some milliseconds.
+    write_turn: Mutex<()>,
     /// Why the store is disabled.
     disabled: OnceLock<String>,
     /// Set once it was logged that the file is damaged and was left where it is.
@@ -109,6 +112,7 @@ impl SqliteStore {
             durable_reading_connection: ConnectionSlot::new(Synchronous::Normal),
             durable_writing_connection: ConnectionSlot::new(Synchronous::Full),
             audit_connection: ConnectionSlot::new(Synchronous::Full),
+            write_turn: Mutex::default(),
             disabled: OnceLock::new(),
             damage_logged: Once::new(),
         }
@@ -135,7 +139,10 @@ impl SqliteStore {
         slot: &ConnectionSlot,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.with(slot, |file_connection| in_transaction(&file_connection.connection, work))
+        self.with(slot, |file_connection| {
+            let _turn = self.write_turn.lock().unwrap_or_else(PoisonError::into_inner);
+            in_transaction(&file_connection.connection, work)
+        })
     }
 
     fn with<T>(

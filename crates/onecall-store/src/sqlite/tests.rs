@@ -1,8 +1,8 @@
 //! Tests that look into the connections of a store.
 
 use onecall_core::storage::{
-    DurableRun, DurableState, JournalBatch, Journals, Lease, QuestionFilter, ShapeKey, ShapeStore,
-    StoredShape,
+    DurableRun, DurableState, FinalAnswer, JournalBatch, Journals, Lease, QuestionFilter, ShapeKey,
+    ShapeStore, StoredShape,
 };
 use onecall_core::{
     ApprovalQuestion, ApprovalWay, CallableName, ItemId, JournalEvent, Principal, QuestionKind,
@@ -78,6 +78,37 @@ fn only_durable_writes_wait_for_the_disk() {
     let (normal, full) = (1, 2);
     assert_eq!(synchronous(&store.writing_connection), normal);
     assert_eq!(synchronous(&store.durable_writing_connection), full);
+}
+
+#[test]
+fn a_run_without_events_does_not_wait_for_the_disk() {
+    let (_folder, store) = durable_store();
+    let id = RunId::from_existing;
+    let answer = FinalAnswer { result: "{}".to_owned(), at: Timestamp(5) };
+    let sent = |name| {
+        let events = vec![JournalEvent::Sent { call: 1 }];
+        store.append(&[JournalBatch { run: id(name), fence: 1, first: 0, events }])
+    };
+    for name in ["quiet", "effective"] {
+        store.add_durable_run(&durable_run(name)).unwrap();
+    }
+    assert_eq!(sent("effective").unwrap(), [Ok(())]);
+    // The connection whose writes are on disk when they are committed.
+    let synced = &store.durable_writing_connection;
+    execute(&store, synced, "PRAGMA query_only = ON");
+    store.add_durable_run(&durable_run("new")).unwrap();
+    assert!(store.end_durable_run(&id("quiet"), 1, &answer).unwrap());
+    sent("new").unwrap_err();
+    store.end_durable_run(&id("effective"), 1, &answer).unwrap_err();
+    let unfinished = || store.durable_runs(false).unwrap().into_iter().map(|run| run.id);
+    assert!(unfinished().eq(["effective", "new"].map(id)));
+    execute(&store, synced, "PRAGMA query_only = OFF");
+    assert!(store.end_durable_run(&id("effective"), 1, &answer).unwrap());
+    assert!(unfinished().eq([id("new")]));
+    // Nobody ends a run twice, or with the lease of another.
+    for (name, fence) in [("quiet", 1), ("effective", 1), ("new", 2), ("unknown", 1)] {
+        assert!(!store.end_durable_run(&id(name), fence, &answer).unwrap(), "{name}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Users for SqliteStore {
         groups: &BTreeSet<String>,
         now: Timestamp,
     ) -> Result<UserAddition, StoreError> {
-        self.write_marked(|transaction| {
+        self.write_marked(&self.durable_writing_connection, |transaction| {
             let groups = serde_json::to_string(groups).map_err(to_sql_error)?;
             if let Some(known) = find(transaction, name)? {
                 transaction.execute(
@@ -57,7 +57,7 @@ impl Users for SqliteStore {
         {
             return Ok(accept(known));
         }
-        self.write_marked(|transaction| {
+        self.write_marked(&self.durable_writing_connection, |transaction| {
             if find(transaction, name)?.is_none() {
                 if let Some(other) = find_similar(transaction, name)? {
                     return Ok(UserLogin::SimilarName(other));

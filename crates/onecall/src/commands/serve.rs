@@ -15,6 +15,7 @@ use crate::http::{HttpOptions, add_users};
 use crate::logging::announce;
 use crate::reload::ConfigWatcher;
 use crate::setup::{self, Users};
+use crate::system;
 use crate::terminal::is_quiet;
 
 /// The hint for a person who starts the server in a terminal.
@@ -61,7 +62,10 @@ fn gateway(loaded: LoadedConfig, watcher: ConfigWatcher) -> anyhow::Result<Arc<G
         setup::gateway_with(loaded, ServerStart::AtOnce, setup::downloads().in_background())?;
     gateway.note_serving();
     let warming = Arc::clone(&gateway);
-    tokio::spawn(async move { warming.warm_up().await });
+    tokio::spawn(async move {
+        warming.warm_up().await;
+        system::release_start_memory();
+    });
     tokio::spawn(watcher.reload_on_change(Arc::clone(&gateway)));
     Ok(gateway)
 }

@@ -75,6 +75,26 @@ async fn a_run_whose_lease_is_lost_stops_without_effects() {
 }
 
 #[tokio::test]
+async fn only_events_of_a_closed_journal_are_freed() {
+    for is_closed in [false, true] {
+        let store = Arc::new(MemoryStore::default());
+        let writer = JournalWriter::start(store.clone());
+        let journal = Journal::begin(&durable_run(), 1, writer.clone());
+        let process = Process { journal, store, ..Process::new(Desk::always(approve())) };
+        let outcome = process.run(&Program::new("await mcp__s__read(id=1)")).await;
+        assert_eq!(outcome.result, Ok(()));
+        if is_closed {
+            process.journal.close();
+        }
+        process.journal.free_events();
+        assert!(writer.close(Duration::from_secs(30)));
+        let is_written =
+            process.store.events().iter().any(|it| super::world::word(it) == "ended 1");
+        assert_eq!(is_written, !is_closed);
+    }
+}
+
+#[tokio::test]
 async fn a_closed_writer_has_written_everything() {
     let process = Process::new(Desk::always(approve()));
     let store = Arc::new(MemoryStore::default());

@@ -11,7 +11,7 @@ use onecall_core::{JournalEvent, Timestamp, Verdict};
 use onecall_store::{SqliteStore, open_durable};
 
 use super::approvals::given;
-use super::{batch, called, durable_run, ended, id, noise, opened, question};
+use super::{answer, batch, called, durable_run, ended, id, noise, opened, question};
 use crate::sqlite::StoreFolder;
 
 /// The store that a started process uses.
@@ -98,6 +98,31 @@ fn a_killed_process_leaves_what_it_was_told_is_written() {
         written = last;
         assert_intact(&opened(&folder), written);
     }
+}
+
+#[test]
+#[ignore = "is started by other tests"]
+fn adds_a_run_and_ends_another() {
+    let Some(store) = given_store() else { return };
+    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_run(&durable_run("b")).unwrap();
+    assert!(store.end_durable_run(&id("b"), 1, &answer(500)).unwrap());
+    report("done");
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_beginnings_and_ends_of_runs() {
+    let folder = StoreFolder::new();
+    let mut child = start(this_binary(), "adds_a_run_and_ends_another", &folder.file());
+    assert_eq!(reports(&mut child).next().as_deref(), Some("done"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ended = DurableState::Ended(answer(500));
+    let expected = [durable_run("a"), DurableRun { state: ended, lease: None, ..durable_run("b") }];
+    assert_eq!(opened(&folder).durable_runs(true).unwrap(), expected);
 }
 
 #[test]

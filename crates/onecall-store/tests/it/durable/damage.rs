@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use onecall_core::Timestamp;
 use onecall_core::storage::*;
 use onecall_store::inspect;
 use rusqlite::Connection;
@@ -125,6 +126,30 @@ fn what_is_not_damaged_can_still_be_read() {
 }
 
 #[test]
+fn the_file_is_protected_until_it_is_released() {
+    let folder = StoreFolder::new();
+    let (store, other) = (opened(&folder), opened(&folder));
+    store.add_durable_run(&durable_run("a")).unwrap();
+    assert!(store.end_durable_run(&id("a"), 1, &answer(500)).unwrap());
+    // The next run finds the marker, even if it belongs to another process.
+    assert!(marker(&folder).exists());
+    other.add_durable_run(&durable_run("b")).unwrap();
+    store.release_file().unwrap();
+    assert!(marker(&folder).exists());
+    assert!(other.end_durable_run(&id("b"), 1, &answer(500)).unwrap());
+    store.release_file().unwrap();
+    assert!(!marker(&folder).exists());
+    store.release_file().unwrap();
+    other.add_durable_run(&durable_run("c")).unwrap();
+    assert!(marker(&folder).exists());
+    // A process that was killed leaves the marker; the next one that starts removes it.
+    assert!(other.end_durable_run(&id("c"), 1, &answer(500)).unwrap());
+    drop((store, other));
+    opened(&folder).prune_durable_runs(Timestamp(0)).unwrap();
+    assert!(!marker(&folder).exists());
+}
+
+#[test]
 fn a_damaged_store_without_runs_is_replaced() {
     let folder = StoreFolder::new();
     let store = opened(&folder);
@@ -142,6 +167,7 @@ fn a_damaged_store_without_runs_is_replaced() {
     store.add_question(&question("c", 1)).unwrap();
     store.add_question(&question("d", 1)).unwrap();
     for settle in settle {
+        store.release_file().unwrap();
         assert!(marker(&folder).exists());
         settle();
     }
