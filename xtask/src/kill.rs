@@ -14,6 +14,13 @@ Usage: cargo xtask kill [OPTIONS]
   --seed N      where the gateway is killed, and what is approved
 ";
 
+const USERS_HELP: &str = "\
+Usage: cargo xtask users [OPTIONS]
+
+  --users N     how many users there are, 64 unless told otherwise
+  --programs N  how many programs each of them runs, 20 unless told otherwise
+";
+
 const RESUME_HELP: &str = "\
 Usage: cargo xtask resume-corpus [OPTIONS]
 
@@ -29,6 +36,18 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         variables.push(("ONECALL_KILL_PROGRAMS", "200".into()));
     }
     run_tests("durable::kill::", &variables)
+}
+
+/// Has many users run programs at once, and checks that nothing of one reaches another.
+pub fn users(arguments: &[String]) -> Result<(), String> {
+    let options = [("--users", "ONECALL_USERS"), ("--programs", "ONECALL_USERS_PROGRAMS")];
+    let Some(mut variables) = parse(arguments, &options, USERS_HELP)? else { return Ok(()) };
+    for (name, otherwise) in [("ONECALL_USERS", "64"), ("ONECALL_USERS_PROGRAMS", "20")] {
+        if !variables.iter().any(|(given, _)| *given == name) {
+            variables.push((name, otherwise.into()));
+        }
+    }
+    run_tests("users::isolation::", &variables)
 }
 
 /// Suspends every program of the corpus at a random call, and continues it in a new process.

@@ -28,13 +28,14 @@ impl PolicyList {
     pub(crate) fn shared(
         policies: &[Arc<SourcePolicy>],
         lists: &PolicyLists,
-    ) -> Result<Arc<Self>, PolicySetError> {
+    ) -> Result<Arc<Self>, Box<PolicySetError>> {
         let numbers: Vec<usize> = policies.iter().map(|policy| policy.number).collect();
         if let Some(list) = lists.get(&numbers) {
             return Ok(list);
         }
         let list = Arc::new(Self {
-            set: PolicySet::from_policies(policies.iter().map(|policy| policy.conditions.clone()))?,
+            set: PolicySet::from_policies(policies.iter().map(|policy| policy.conditions.clone()))
+                .map_err(Box::new)?,
             policies: policies.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect(),
         });
         lists.insert(numbers, Arc::clone(&list));

@@ -107,7 +107,8 @@ async fn rows_that_arrive_during_a_write_share_a_commit() {
     let (trail, writer) = start();
     let gate = trail.gate.lock().unwrap();
     // Each of these waits; the thread has taken at most some of them.
-    let last = (0..500).map(|number| writer.add(changed(&number.to_string()))).last().unwrap();
+    let added: Vec<_> = (0..500).map(|it| writer.add(changed(&it.to_string()))).collect();
+    let last = *added.last().unwrap();
     let mut wait = Box::pin(writer.written(last));
     let context = &mut Context::from_waker(Waker::noop());
     assert!(matches!(wait.as_mut().poll(context), Poll::Pending));
