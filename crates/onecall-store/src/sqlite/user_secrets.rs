@@ -217,7 +217,7 @@ mod tests {
             store.put_user_secret(key, &content("x"), ReplacedVersion::Any, Timestamp(1)).unwrap();
         }
         let listed = |user: Option<&str>| -> Vec<UserSecretKey> {
-            let user = user.map(|user| UserName::from_existing(user));
+            let user = user.map(UserName::from_existing);
             let listed = store.user_secrets(user.as_ref()).unwrap();
             listed.into_iter().map(|stored| stored.key).collect()
         };
