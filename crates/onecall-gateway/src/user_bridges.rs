@@ -1,7 +1,7 @@
 //! The bridges of users: servers that need credentials of a user run once for each user, with the secrets
 //! and the logins of that user.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -91,6 +91,17 @@ impl UserBridges {
         for (user, known) in self.lock().iter_mut() {
             self.refresh(known, servers.clone(), user);
         }
+    }
+
+    /// Drops the bridges of all other users than these, which stops their servers.
+    pub(crate) fn keep_only(&self, users: &HashSet<&UserName>) {
+        self.lock().retain(|user, _| {
+            let is_kept = users.contains(user);
+            if !is_kept {
+                self.identities.set_user(user, Vec::new());
+            }
+            is_kept
+        });
     }
 
     /// Drops the bridge of a user, which stops the user's servers.

@@ -1,7 +1,7 @@
 //! The gateway as each user sees it. A view has rules of its own, made of the configuration, the policy
 //! and the groups that the user has, and shares everything else with the gateway that was started.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -61,6 +61,10 @@ impl Gateway {
         if views.len() >= MAX_IDLE_VIEWS {
             // A view that only this table holds is used by no request.
             views.retain(|_, view| Arc::strong_count(view) > 1);
+            if let Some(bridges) = &self.shared.user_bridges {
+                let users: HashSet<&UserName> = views.keys().map(|it| &it.user).collect();
+                bridges.keep_only(&users);
+            }
         }
         let view = Arc::new(self.new_view(principal, &config));
         views.insert(Arc::clone(principal), Arc::clone(&view));
