@@ -554,8 +554,8 @@ Example:
     #[command(after_help = "\
 A reference ${NAME} in a configuration means the environment variable NAME, or the secret of this
 name if the variable is not set. A server gets only the secrets that its entry refers to. A running
-`onecall serve` applies changes at once. With --user, secrets are those of a user of a gateway, which
-are encrypted.
+`onecall serve` applies changes at once. With --user, secrets are those of a user of a gateway,
+which are encrypted.
 
 Examples:
   onecall secrets set GITHUB_TOKEN

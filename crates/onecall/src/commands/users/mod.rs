@@ -61,8 +61,8 @@ Examples:
     /// Remove a user and delete the user's tokens
     #[command(after_help = "\
 A running gateway refuses the user within a second, also with a valid token of the identity
-provider, and ends the user's requests and runs. The user's tokens, secrets and logins are deleted.
-`onecall users add` lets the user in again.
+provider, and ends the user's requests and runs. The tokens, secrets and logins of the user are
+deleted. `onecall users add` lets the user in again.
 
 Example:
   onecall users remove anna
