@@ -22,8 +22,6 @@ mod requirement;
 mod resources;
 mod scratch;
 mod signals;
-#[cfg(target_os = "linux")]
-mod start_memory;
 mod streams;
 // On Linux only its tests use it.
 #[cfg(any(test, not(target_os = "linux")))]
@@ -34,12 +32,12 @@ pub use environment::ALLOCATOR_SETTING;
 pub use error::JailError;
 pub use fork::{Forked, die_with_parent, fork};
 pub use jail::{EnclosedProcess, Isolation, Jail, ProgramLimits, SandboxedProcess, SyscallFilters};
+#[cfg(target_os = "linux")]
+pub use linux::release_start_memory;
 pub use property::{FileCalls, Property};
 pub use report::{Report, Wall, WallState};
 pub use requirement::{JailMode, Requirement};
 pub use resources::MAX_THREADS;
 pub use scratch::ScratchFolder;
 pub use signals::ignore_file_size_signal;
-#[cfg(target_os = "linux")]
-pub use start_memory::release_start_memory;
 pub use streams::close_standard_streams;

@@ -14,7 +14,9 @@ mod report;
 mod resources;
 mod root;
 mod scratch;
+mod start_memory;
 mod syscalls;
 mod walls;
 
+pub use start_memory::release_start_memory;
 pub(crate) use walls::Linux;

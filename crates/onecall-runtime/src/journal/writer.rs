@@ -188,13 +188,11 @@ impl JournalWriter {
 
     /// Waits until there is room for more events.
     pub(super) async fn room(&self) {
-        loop {
+        // Usually there is, and then each call would register and withdraw for nothing.
+        while !self.shared.has_room() {
             let written = self.shared.written.notified();
-            {
-                let queue = self.shared.lock();
-                if queue.bytes <= MAX_UNWRITTEN_BYTES || queue.is_closed {
-                    return;
-                }
+            if self.shared.has_room() {
+                return;
             }
             written.await;
         }
@@ -218,6 +216,11 @@ impl Drop for JournalWriter {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_room(&self) -> bool {
+        let queue = self.lock();
+        queue.bytes <= MAX_UNWRITTEN_BYTES || queue.is_closed
     }
 
     fn free(&self, bytes: usize) {
