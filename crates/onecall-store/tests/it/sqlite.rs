@@ -288,7 +288,8 @@ fn make_older(folder: &StoreFolder, version: u8) {
         "DROP TABLE record_journals",
         // The columns of tables that are gone now went with them.
         "DROP TABLE users; DROP TABLE user_tokens; DROP TABLE user_secrets; DROP TABLE audit;
-         DROP TABLE audit_checkpoints; DROP INDEX runs_by_user; ALTER TABLE runs DROP COLUMN user",
+         DROP TABLE audit_checkpoints; DROP TABLE audit_head;
+         DROP INDEX runs_by_user; ALTER TABLE runs DROP COLUMN user",
     ];
     let connection = Connection::open(folder.file()).unwrap();
     for statement in added.iter().skip(usize::from(version) - 1) {
