@@ -76,9 +76,10 @@ Examples:
     },
     /// Replace the key that secrets and logins of users are encrypted with
     #[command(after_help = "\
-The key is in the file user-secrets.key of your state directory, and a new one takes its place. If
-ONECALL_SECRETS_KEY has keys, separated by commas, everything is encrypted with the first of them: put
-the new key before the old one, run this, and take the old one away. A gateway that runs goes on.
+The key is in the file user-secrets.key of your state directory, and a new one takes its place.
+If ONECALL_SECRETS_KEY has keys, separated by commas, everything is encrypted with the first of
+them: put the new key before the old one, run this, and take the old one away. A gateway that
+runs goes on.
 
 Examples:
   onecall secrets rotate
