@@ -48,13 +48,13 @@ pub enum StoreError {
         /// The new path of the file.
         aside: PathBuf,
     },
-    /// The file is damaged, and users or runs that have not ended depend on it. It was left where it is.
+    /// The file is damaged and holds something that nobody can make again. It was left where it is.
     #[error(
-        "the store '{}' is damaged. It holds users, or runs that have not ended and their approvals, so \
-         onecall does not replace it. `onecall users list` and `onecall approvals list` show what can \
-         still be read. Restore the file from a backup; or move it, and the files that begin with its \
-         name, to another folder: onecall then starts with an empty store, and these users and runs are \
-         lost", path.display()
+        "the store '{}' is damaged. It holds users, their secrets, an audit trail, or runs that have not \
+         ended and their approvals, so onecall does not replace it. `onecall users list`, `onecall audit` \
+         and `onecall approvals list` show what can still be read. Restore the file from a backup; or move \
+         it, and the files that begin with its name, to another folder: onecall then starts with an empty \
+         store, and all of this is lost", path.display()
     )]
     DamagedWithRuns {
         /// The file.

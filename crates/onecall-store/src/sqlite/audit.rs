@@ -25,8 +25,11 @@ impl AuditTrail for SqliteStore {
         let encoded: Result<Vec<_>, _> = entries.iter().map(EncodedEntry::new).collect();
         let encoded = encoded.map_err(|source| StoreError::database(&self.path, source))?;
         self.with_trail(|connection| {
-            in_transaction(connection, |transaction| audit_rows::append(transaction, &encoded))
-        })
+            in_transaction(connection, |transaction| {
+                self.after_marking(|| audit_rows::append(transaction, &encoded))
+            })
+        })?
+        .map_err(|source| StoreError::unusable(&self.path, source))
     }
 
     fn audit_rows(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {

@@ -1,6 +1,6 @@
-//! A small file beside the store that exists while the store knows users, or runs that have not ended
-//! depend on it. A damaged store cannot be asked what it holds; this file says whether it may be
-//! replaced.
+//! A small file beside the store that exists while the store holds something that nobody can make
+//! again: runs that have not ended, users, their secrets, an audit trail. A damaged store cannot be
+//! asked what it holds; this file says whether it may be replaced.
 //!
 //! The marker is created and removed inside of write transactions, which only one process at a time
 //! has.
@@ -16,8 +16,8 @@ use super::damaged_file::with_suffix;
 pub(super) const SUFFIX: &str = ".durable";
 
 /// For a user who opens the file.
-const TEXT: &str = "Users, or runs that have not ended, depend on the store beside this file. \
-    onecall removes this file when there are none left.\n";
+const TEXT: &str = "The store beside this file holds users, their secrets, an audit trail, or runs \
+    that have not ended. onecall removes this file when there is nothing of that left.\n";
 
 /// The file for the store at one path.
 pub(super) struct DurableMarker(PathBuf);
@@ -29,7 +29,7 @@ impl DurableMarker {
         Self(with_suffix(&real, SUFFIX))
     }
 
-    /// Whether the store holds users or runs that have not ended. If that cannot be found out, it does.
+    /// Whether the store must not be replaced. If that cannot be found out, it must not.
     pub(super) fn exists(&self) -> bool {
         self.0.try_exists().unwrap_or(true)
     }

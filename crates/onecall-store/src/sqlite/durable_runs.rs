@@ -281,12 +281,15 @@ pub(super) fn remove_ended(
     Ok(u64::try_from(runs.len()).unwrap_or(u64::MAX))
 }
 
-/// Whether a run has not ended, a question is open, or a user is known.
+/// Whether a run has not ended, a question is open, a user is known or has secrets, or there is an
+/// audit trail.
 pub(super) fn depend_on_store(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row(
         "SELECT EXISTS (SELECT 1 FROM durable_runs WHERE ended_ms IS NULL)
            OR EXISTS (SELECT 1 FROM questions WHERE state = 'open')
-           OR EXISTS (SELECT 1 FROM users)",
+           OR EXISTS (SELECT 1 FROM users)
+           OR EXISTS (SELECT 1 FROM user_secrets)
+           OR EXISTS (SELECT 1 FROM audit)",
         [],
         |row| row.get(0),
     )

@@ -6,6 +6,8 @@
 //! the next transaction that is on disk, because all transactions share one log. Such a run has sent
 //! nothing and asked nobody, so nothing outside depends on it.
 
+use std::io;
+
 use onecall_core::storage::StoreError;
 use rusqlite::{Connection, Transaction};
 
@@ -31,19 +33,26 @@ impl SqliteStore {
         self.write_with(&self.durable_writing_connection, work)
     }
 
-    /// Executes `work`, which adds a run or a question, in a transaction of this connection. The
-    /// marker is on disk before the transaction is.
+    /// Executes `work`, which adds something that must not be lost, in a transaction of this
+    /// connection. The marker is on disk before the transaction is.
     pub(super) fn write_marked<T>(
         &self,
         slot: &ConnectionSlot,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let done =
-            self.write_with(slot, |transaction| match DurableMarker::of(&self.path).create() {
-                Ok(()) => work(transaction).map(Ok),
-                Err(error) => Ok(Err(error)),
-            })?;
-        done.map_err(|source| StoreError::unusable(&self.path, source))
+        self.write_with(slot, |transaction| self.after_marking(|| work(transaction)))?
+            .map_err(|source| StoreError::unusable(&self.path, source))
+    }
+
+    /// Executes `work` once the marker is on disk; the inner error says why it is not.
+    pub(super) fn after_marking<T>(
+        &self,
+        work: impl FnOnce() -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<io::Result<T>> {
+        match DurableMarker::of(&self.path).create() {
+            Ok(()) => work().map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     /// Executes `work`, which may settle the last run or question, in a transaction. If it did, the

@@ -29,7 +29,7 @@ impl UserSecretStore for SqliteStore {
         replaced: ReplacedVersion,
         now: Timestamp,
     ) -> Result<WriteOutcome, StoreError> {
-        self.write_durably(|transaction| {
+        self.write_marked(&self.durable_writing_connection, |transaction| {
             let stored = find(transaction, key)?.map(|stored| stored.version);
             if let ReplacedVersion::Exactly(expected) = replaced
                 && expected != stored

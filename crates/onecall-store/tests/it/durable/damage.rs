@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use onecall_core::Timestamp;
 use onecall_core::storage::*;
-use onecall_store::inspect;
+use onecall_core::{Timestamp, UserName};
+use onecall_store::{SqliteStore, inspect};
 use rusqlite::Connection;
 
 use super::approvals::given;
@@ -177,4 +177,38 @@ fn a_damaged_store_without_runs_is_replaced() {
     fs::write(folder.file(), "no store at all").unwrap();
     assert_eq!(opened(&folder).durable_runs(true).unwrap(), []);
     assert_eq!(folder.set_aside().len(), 1);
+}
+
+#[test]
+fn a_damaged_store_with_secrets_or_an_audit_trail_is_not_replaced() {
+    let anna = UserName::from_existing("anna");
+    let add: [fn(&SqliteStore, &UserName); 2] = [
+        |store, user| {
+            let key = UserSecretKey {
+                user: user.clone(),
+                kind: UserSecretKind::Secret,
+                name: "TOKEN".to_owned(),
+            };
+            let content = SealedSecret { key_id: "k".to_owned(), nonce: vec![2], sealed: vec![3] };
+            let any = ReplacedVersion::Any;
+            store.put_user_secret(&key, &content, any, Timestamp(1)).unwrap();
+        },
+        |store, _| {
+            let pruned = AuditEvent::Pruned { through: 1, removed: 1, digest: String::new() };
+            store.append_audit(&[AuditEntry::of_gateway(Timestamp(1), pruned)]).unwrap();
+        },
+    ];
+    for add in add {
+        let folder = StoreFolder::new();
+        let store = opened(&folder);
+        add(&store, &anna);
+        store.release_file().unwrap();
+        assert!(marker(&folder).exists());
+        drop(store);
+        checkpointed(&folder);
+        fs::write(folder.file(), "no store at all").unwrap();
+        let error = opened(&folder).audit_rows(&AuditFilter::default()).unwrap_err();
+        assert!(matches!(error, StoreError::DamagedWithRuns { .. }), "{error}");
+        assert_eq!(folder.set_aside(), [""; 0]);
+    }
 }
