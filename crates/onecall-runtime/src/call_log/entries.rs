@@ -251,6 +251,11 @@ impl LoggedCalls {
         self.answer_bytes = answer.len();
     }
 
+    /// The approximate size of the entries in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.texts.bytes + self.value_bytes + self.calls.len() * size_of::<LoggedCall>()
+    }
+
     pub(crate) fn text(&self, location: TextLocation) -> Excerpt<'_> {
         self.texts.get(location)
     }

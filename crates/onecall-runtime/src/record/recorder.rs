@@ -17,9 +17,10 @@ use super::savings::text_sizes;
 use crate::call_log::RecordDetail;
 use crate::{Directory, StoreWriter};
 
-/// How many runs may wait to be recorded. Full records are large, so fewer of them may wait.
+/// How many runs may wait to be recorded, and how much memory they may take together. One run may
+/// take more than that if no other waits.
 const QUEUE_LENGTH: usize = 256;
-const FULL_RECORD_QUEUE_LENGTH: usize = 4;
+const QUEUE_BYTES: usize = 128 * 1024 * 1024;
 
 /// Expired runs are removed at the first run and then after every so many.
 const PRUNE_EVERY: u64 = 100;
@@ -80,6 +81,8 @@ struct RecorderState {
     redactor: Mutex<Redactor>,
     /// The size of onecall's own tool definitions, in bytes.
     own_definitions: AtomicUsize,
+    /// The bytes of the runs that wait.
+    waiting_bytes: AtomicUsize,
     dropped: AtomicU64,
 }
 
@@ -101,11 +104,10 @@ impl Recorder {
             store,
             redactor: Mutex::new(redactor),
             own_definitions: AtomicUsize::new(0),
+            waiting_bytes: AtomicUsize::new(0),
             dropped: AtomicU64::new(0),
         });
-        let room =
-            if detail == Some(RunDetail::Full) { FULL_RECORD_QUEUE_LENGTH } else { QUEUE_LENGTH };
-        let (queue, runs) = mpsc::sync_channel(room);
+        let (queue, runs) = mpsc::sync_channel(QUEUE_LENGTH);
         let (finish, finished) = mpsc::sync_channel(1);
         let thread_state = Arc::clone(&state);
         let work = move || {
@@ -145,7 +147,7 @@ impl Recorder {
             self.reports_savings.then(|| self.state.text_sizes(&run, &run.tool_source.tools()));
         // Without a store, or after `close`, there is no queue.
         if let Some(queue) = lock(&self.queue).as_ref()
-            && queue.try_send(run).is_err()
+            && !self.state.enqueue(queue, run)
             && self.state.dropped.fetch_add(1, Ordering::Relaxed) == 0
         {
             tracing::warn!("runs end faster than they are recorded; some will be missing");
@@ -181,9 +183,26 @@ impl RecorderState {
         }
     }
 
+    /// Queues a run, unless too much waits already. Only one thread at a time calls this.
+    fn enqueue(&self, queue: &SyncSender<FinishedRun>, run: FinishedRun) -> bool {
+        let bytes = run.memory_bytes();
+        let waiting = self.waiting_bytes.load(Ordering::Relaxed);
+        if waiting > 0 && waiting.saturating_add(bytes) > QUEUE_BYTES {
+            return false;
+        }
+        self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let is_queued = queue.try_send(run).is_ok();
+        if !is_queued {
+            self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        is_queued
+    }
+
     fn record_all(&self, runs: &Receiver<FinishedRun>) {
         for (recorded, run) in (0_u64..).zip(runs) {
+            let bytes = run.memory_bytes();
             self.record(run);
+            self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
             if recorded % PRUNE_EVERY == 0 {
                 self.prune();
             }
@@ -213,4 +232,66 @@ impl RecorderState {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::storage::ReplayData;
+    use onecall_core::{OutcomeDetail, RunId, RunKind, UserName};
+
+    use super::super::recording::RunHeader;
+    use super::*;
+    use crate::call_log::CallLog;
+
+    /// A run with a program of this size.
+    fn finished_run(bytes: usize) -> FinishedRun {
+        let header = RunHeader {
+            id: RunId::generate(0),
+            started: Timestamp(0),
+            user: UserName::local(),
+            client: String::new(),
+            kind: RunKind::Program,
+            language: "python",
+            engine: None,
+            session: None,
+            code: "#".repeat(bytes),
+            argv: Vec::new(),
+        };
+        FinishedRun {
+            header,
+            duration: Duration::ZERO,
+            result: Ok(()),
+            output_truncated: false,
+            log: CallLog::new(OutcomeDetail::default(), RecordDetail::Full).take(),
+            replay: ReplayData::None,
+            tool_source: ToolSource::Unknown,
+        }
+    }
+
+    #[test]
+    fn runs_wait_as_long_as_there_is_memory_for_them() {
+        let state = RecorderState {
+            detail: Some(RunDetail::Full),
+            retention: Retention { max_age: Duration::MAX, max_bytes: u64::MAX },
+            store: None,
+            redactor: Mutex::new(Redactor::new([])),
+            own_definitions: AtomicUsize::new(0),
+            waiting_bytes: AtomicUsize::new(0),
+            dropped: AtomicU64::new(0),
+        };
+        let (queue, runs) = mpsc::sync_channel(QUEUE_LENGTH);
+        let empty = || {
+            let waiting: Vec<_> = runs.try_iter().collect();
+            state.waiting_bytes.store(0, Ordering::Relaxed);
+            waiting.len()
+        };
+        // Small ones are bounded by their number, large ones by their size.
+        let queued = (0..300).filter(|_| state.enqueue(&queue, finished_run(100))).count();
+        assert_eq!((queued, empty()), (QUEUE_LENGTH, QUEUE_LENGTH));
+        let queued =
+            (0..10).filter(|_| state.enqueue(&queue, finished_run(QUEUE_BYTES / 5))).count();
+        assert_eq!((queued, empty()), (5, 5));
+        assert!(state.enqueue(&queue, finished_run(QUEUE_BYTES + 1)));
+        assert!(!state.enqueue(&queue, finished_run(1)));
+    }
 }

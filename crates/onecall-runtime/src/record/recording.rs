@@ -62,6 +62,13 @@ pub(super) struct FinishedRun {
     pub(super) tool_source: ToolSource,
 }
 
+impl FinishedRun {
+    /// The approximate size of the run in memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.header.code.len() + self.log.memory_bytes() + self.replay.memory_bytes()
+    }
+}
+
 impl Recording {
     /// Begins the recording of a program.
     pub(crate) fn begin(
