@@ -33,7 +33,7 @@ use crate::list_notifier::ListNotifier;
 use crate::principal::principal;
 use crate::progress::{ClientProgress, run_with_client};
 use crate::resources;
-use crate::response_budget::ResponseBudget;
+use crate::response_budget::{ResponseBudget, ResponseBudgets};
 use crate::search_text::{format_search_results, listed_names};
 
 /// Longest error text in tokens, for errors that do not come from a program.
@@ -49,7 +49,7 @@ pub(crate) struct Handler {
     /// client that did the `initialize` handshake has a handler of its own; otherwise each request
     /// has a new handler, and clients cannot be identified.
     is_persistent: AtomicBool,
-    budget: Arc<ResponseBudget>,
+    budgets: Arc<ResponseBudgets>,
     list_notifier: ListNotifier,
     durable_requests: DurableRequests,
     /// Makes the client answer questions of the servers that run for its user.
@@ -58,7 +58,7 @@ pub(crate) struct Handler {
 
 impl Handler {
     /// A handler for one request, or for the client that does the handshake with it.
-    pub(crate) fn new(gateway: Arc<Gateway>, budget: Arc<ResponseBudget>) -> Self {
+    pub(crate) fn new(gateway: Arc<Gateway>, budgets: Arc<ResponseBudgets>) -> Self {
         let approvals = match gateway.approvals() {
             Some(_) => Approvals::On,
             None => Approvals::Off,
@@ -73,7 +73,7 @@ impl Handler {
             definitions,
             client,
             is_persistent,
-            budget,
+            budgets,
             list_notifier,
             durable_requests,
             registration: Mutex::default(),
@@ -81,8 +81,8 @@ impl Handler {
     }
 
     /// A handler for a transport with a single client.
-    pub(crate) fn for_only_client(gateway: Arc<Gateway>, budget: Arc<ResponseBudget>) -> Self {
-        Self { is_persistent: AtomicBool::new(true), ..Self::new(gateway, budget) }
+    pub(crate) fn for_only_client(gateway: Arc<Gateway>, budgets: Arc<ResponseBudgets>) -> Self {
+        Self { is_persistent: AtomicBool::new(true), ..Self::new(gateway, budgets) }
     }
 
     /// The gateway as the user of a request with these extensions sees it.
@@ -94,8 +94,9 @@ impl Handler {
         self.client
     }
 
-    pub(crate) fn budget(&self) -> &Arc<ResponseBudget> {
-        &self.budget
+    /// The room for the answers of the user of a request with these extensions.
+    pub(crate) fn budget_for(&self, extensions: &Extensions) -> Arc<ResponseBudget> {
+        self.budgets.of(&principal(extensions).user)
     }
 
     pub(crate) fn durable_requests(&self) -> &DurableRequests {
@@ -156,7 +157,8 @@ impl Handler {
         if Box::pin(gateway.has_to_be_durable(&run)).await {
             return Box::pin(self.begin_durable(run, request, context)).await;
         }
-        let (progress, channel) = ClientProgress::new(self.client, &self.budget, &context);
+        let budget = self.budget_for(&context.extensions);
+        let (progress, channel) = ClientProgress::new(self.client, budget, &context);
         let answer = match &run {
             RunRequest::Program { program, file } => {
                 let run = Box::pin(gateway.run_undurable(program, &progress));
@@ -184,9 +186,9 @@ impl Handler {
     ) -> Result<CallToolResult, ToolRequestError> {
         let arguments = to_raw_value(arguments).map_err(ToolRequestError::NotSerialized)?;
         let gateway = self.gateway_for(&context.extensions);
-        self.budget.wait_until_free().await;
-        let (progress, channel) =
-            ClientProgress::for_exposed_tool(self.client, &self.budget, &context);
+        let budget = self.budget_for(&context.extensions);
+        budget.wait_until_free().await;
+        let (progress, channel) = ClientProgress::for_exposed_tool(self.client, budget, &context);
         let call = gateway.call_exposed(name, arguments, &progress);
         let answer = run_with_client(call, channel, context).await?;
         exposed::result(&answer)

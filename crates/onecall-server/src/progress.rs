@@ -81,7 +81,7 @@ struct ServerReport {
 impl ClientProgress {
     pub(crate) fn new(
         client: ClientId,
-        budget: &Arc<ResponseBudget>,
+        budget: Arc<ResponseBudget>,
         context: &RequestContext<RoleServer>,
     ) -> (Self, ClientChannel) {
         Self::with_form(ReportForm::AsSentence, client, budget, context)
@@ -91,7 +91,7 @@ impl ClientProgress {
     /// messages cut.
     pub(crate) fn for_exposed_tool(
         client: ClientId,
-        budget: &Arc<ResponseBudget>,
+        budget: Arc<ResponseBudget>,
         context: &RequestContext<RoleServer>,
     ) -> (Self, ClientChannel) {
         Self::with_form(ReportForm::AsReported, client, budget, context)
@@ -100,7 +100,7 @@ impl ClientProgress {
     fn with_form(
         form: ReportForm,
         client: ClientId,
-        budget: &Arc<ResponseBudget>,
+        budget: Arc<ResponseBudget>,
         context: &RequestContext<RoleServer>,
     ) -> (Self, ClientChannel) {
         let (state, receiver) = watch::channel(ProgressState::default());
@@ -120,8 +120,7 @@ impl ClientProgress {
         };
         let info = context.client_info();
         let name = info.map_or(String::new(), |info| format!("{} {}", info.name, info.version));
-        let progress =
-            Self { caller: Arc::new(caller), name, budget: Arc::clone(budget), form, state };
+        let progress = Self { caller: Arc::new(caller), name, budget, form, state };
         (progress, ClientChannel { state: receiver, questions: question_receiver })
     }
 

@@ -87,9 +87,10 @@ impl Handler {
         given: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> (ClientProgress, ClientChannel) {
+        let budget = self.budget_for(&context.extensions);
         match gateway.is_exposed(&given.name) {
-            true => ClientProgress::for_exposed_tool(self.client(), self.budget(), context),
-            false => ClientProgress::new(self.client(), self.budget(), context),
+            true => ClientProgress::for_exposed_tool(self.client(), budget, context),
+            false => ClientProgress::new(self.client(), budget, context),
         }
     }
 

@@ -22,6 +22,7 @@ pub(super) struct ActiveUsers {
 
 /// The user of one request that is being answered.
 pub(super) struct ActiveUser {
+    name: UserName,
     /// Becomes true when the user is removed.
     removed: Arc<watch::Sender<bool>>,
 }
@@ -31,11 +32,11 @@ impl ActiveUsers {
     pub(super) fn register(&self, name: &UserName) -> ActiveUser {
         let mut users = self.lock();
         if let Some(removed) = users.get(name).and_then(Weak::upgrade) {
-            return ActiveUser { removed };
+            return ActiveUser { name: name.clone(), removed };
         }
         let removed = Arc::new(watch::Sender::new(false));
         users.insert(name.clone(), Arc::downgrade(&removed));
-        ActiveUser { removed }
+        ActiveUser { name: name.clone(), removed }
     }
 
     /// Ends the requests of users who were removed, and stops the servers that run for them.
@@ -79,6 +80,10 @@ impl ActiveUsers {
 }
 
 impl ActiveUser {
+    pub(super) fn name(&self) -> &UserName {
+        &self.name
+    }
+
     /// Completes when the user is removed.
     pub(super) async fn removed(&self) {
         let mut removed = self.removed.subscribe();

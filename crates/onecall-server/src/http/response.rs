@@ -80,12 +80,11 @@ fn response_with(status: StatusCode, kind: HeaderValue, body: String) -> Respons
 /// Wraps a response so that its body respects the limit for unread answers.
 pub(super) fn with_budget(
     response: Response<PlainBody>,
-    budget: &Arc<ResponseBudget>,
+    budget: Arc<ResponseBudget>,
     reservation: MemoryReservation,
     active_request: ActiveRequest,
     user: Option<ActiveUser>,
 ) -> Response<ResponseBody> {
-    let budget = Arc::clone(budget);
     let user_removed =
         user.map(|user| Box::pin(async move { user.removed().await }) as BoxFuture<'static, ()>);
     response.map(|content| ResponseBody {

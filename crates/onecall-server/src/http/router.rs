@@ -28,7 +28,7 @@ use super::streams::RECONNECT_DELAY;
 use super::token::BearerToken;
 use super::{cors, login_pages};
 use crate::handler::Handler;
-use crate::response_budget::ResponseBudget;
+use crate::response_budget::{ResponseBudget, ResponseBudgets};
 
 const MCP_PATH: &str = "/mcp";
 const HEALTH_PATH: &str = "/health";
@@ -56,7 +56,7 @@ pub(super) struct HttpRouter {
     access: Access,
     active_users: ActiveUsers,
     memory: BodyMemory,
-    budget: Arc<ResponseBudget>,
+    budgets: Arc<ResponseBudgets>,
     sessions: Arc<HttpSessions>,
     gateway: Arc<Gateway>,
     mcp: StreamableHttpService<Handler, HttpSessions>,
@@ -71,17 +71,20 @@ impl HttpRouter {
             .disable_allowed_origins()
             .with_sse_retry(Some(RECONNECT_DELAY))
             .with_max_request_body_bytes(MAX_BODY_BYTES);
-        let budget = ResponseBudget::new();
-        let (served, shared) = (Arc::clone(&gateway), Arc::clone(&budget));
+        let budgets = match &access {
+            Access::Users(_) => ResponseBudgets::for_users(),
+            Access::Open | Access::Token(_) => ResponseBudgets::for_one_user(),
+        };
+        let (served, shared) = (Arc::clone(&gateway), Arc::clone(&budgets));
         let handler = move || Ok(Handler::new(Arc::clone(&served), Arc::clone(&shared)));
         let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
         let (active_users, memory) = (ActiveUsers::default(), BodyMemory::new());
-        Self { names, access, active_users, memory, budget, sessions, gateway, mcp }
+        Self { names, access, active_users, memory, budgets, sessions, gateway, mcp }
     }
 
     /// The answers that clients have not read yet.
     pub fn response_budget(&self) -> &Arc<ResponseBudget> {
-        &self.budget
+        self.budgets.total()
     }
 
     /// Closes sessions that are not used any more, and ends the requests of users who were removed.
@@ -109,7 +112,11 @@ impl HttpRouter {
     ) -> Response<ResponseBody> {
         let Reply { response, reservation, user } =
             self.respond(request, local_address, &active_request).await;
-        with_budget(response, &self.budget, reservation, active_request, user)
+        let budget = match &user {
+            Some(user) => self.budgets.of(user.name()),
+            None => Arc::clone(self.budgets.total()),
+        };
+        with_budget(response, budget, reservation, active_request, user)
     }
 
     async fn respond(

@@ -13,7 +13,7 @@ use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::handler::Handler;
-use crate::response_budget::ResponseBudget;
+use crate::response_budget::ResponseBudgets;
 use transport::BoundedTransport;
 
 /// The longest request in bytes: the largest program that a worker accepts, in JSON escapes. A
@@ -56,9 +56,9 @@ pub async fn serve_stdio(gateway: Arc<Gateway>) -> Result<(), ServeError> {
 async fn serve(gateway: Arc<Gateway>) -> Result<(), ServeError> {
     let (reader, writer) = stdio_pipes();
     let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MAX_REQUEST);
-    let budget = ResponseBudget::new();
-    let transport = BoundedTransport::new(transport, Arc::clone(&budget));
-    match Handler::for_only_client(gateway, budget).serve(transport).await {
+    let budgets = ResponseBudgets::for_one_user();
+    let transport = BoundedTransport::new(transport, Arc::clone(budgets.total()));
+    match Handler::for_only_client(gateway, budgets).serve(transport).await {
         Ok(service) => {
             service.waiting().await?;
             Ok(())
