@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn all_targets_for_ten_minutes_unless_said_otherwise() {
-        let all = vec!["frames", "configuration", "clients", "answers", "definitions"];
+        let all = vec!["frames", "configuration", "clients", "answers", "definitions", "policies"];
         assert_eq!(parse(""), Ok((Duration::from_secs(600), all)));
         assert_eq!(parse("--minutes 0.5 answers"), Ok((Duration::from_secs(30), vec!["answers"])));
     }
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(
             parse("frame"),
             error(
-                "no target is called 'frame', only frames, configuration, clients, answers, definitions"
+                "no target is called 'frame', only frames, configuration, clients, answers, definitions, policies"
             )
         );
         for line in ["--minutes", "--minutes x", "--minutes -1", "--minutes inf"] {

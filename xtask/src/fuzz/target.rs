@@ -26,12 +26,13 @@ pub struct Target {
     filter: &'static str,
 }
 
-pub static TARGETS: [Target; 5] = [
+pub static TARGETS: [Target; 6] = [
     Target { name: "frames", package: "onecall-engine", kind: "lib", filter: "hostile_frames::" },
     Target { name: "configuration", package: "onecall-config", kind: "test", filter: "fuzz::" },
     Target { name: "clients", package: "onecall-clients", kind: "test", filter: "fuzz::" },
     Target { name: "answers", package: "onecall-bridge", kind: "lib", filter: "hostile_answers::" },
     Target { name: "definitions", package: "onecall-catalog", kind: "test", filter: "fuzz::" },
+    Target { name: "policies", package: "onecall-policy", kind: "test", filter: "indexed::" },
 ];
 
 /// The parameters of a run.
