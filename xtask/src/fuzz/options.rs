@@ -15,6 +15,7 @@ many cases, round after round until the time is over or a property fails.
   clients         configuration files of MCP clients
   answers         what a server sends to the gateway
   definitions     tools that files and types are made from
+  policies        policies, and calls that they decide about
 
   --minutes N     how long; 10 if left out
 
