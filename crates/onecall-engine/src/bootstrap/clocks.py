@@ -31,16 +31,8 @@ _sleep = time.sleep
 
 def begin(source):
     """Replaces the clocks for a program with this source."""
-    for name, clock in _CLOCKS.items():
-        _replace_clock(name, clock)
-    for name in ("gmtime", "localtime", "ctime"):
-        _replace_conversion(name)
-    for name in ("asctime", "strftime"):
-        _replace_format(name)
-    _replace_system_clock("clock_gettime", lambda value: value / _NANOSECONDS)
-    _replace_system_clock("clock_gettime_ns", lambda value: value)
-    time.sleep = sleep
-    _replace_process_values()
+    for module, name, function in _REPLACEMENTS:
+        setattr(module, name, function)
     if not _replace_dates() and "datetime" in source:
         observations.in_place("clock")
 
@@ -50,7 +42,8 @@ def now():
     return read_clock(observations.TIME, _time_ns, "time.time")
 
 
-def _replace_clock(name, clock):
+def _clock(name, clock):
+    """The two functions of the module `time` that read a clock."""
     read = getattr(time, f"{name}_ns")
     described = f"time.{name}"
 
@@ -58,27 +51,26 @@ def _replace_clock(name, clock):
     def seconds():
         return read_clock(clock, read, described) / _NANOSECONDS
 
-    @functools.wraps(getattr(time, f"{name}_ns"))
+    @functools.wraps(read)
     def nanoseconds():
         return read_clock(clock, read, described)
 
-    setattr(time, name, seconds)
-    setattr(time, f"{name}_ns", nanoseconds)
+    return (time, name, seconds), (time, f"{name}_ns", nanoseconds)
 
 
-def _replace_conversion(name):
-    """Replaces a function that converts a time, or the present time if it gets none."""
+def _conversion(name):
+    """A function that converts a time, or the present time if it gets none."""
     convert = getattr(time, name)
 
     @functools.wraps(convert)
     def converted(seconds=None, /):
         return convert(now() / _NANOSECONDS if seconds is None else seconds)
 
-    setattr(time, name, converted)
+    return time, name, converted
 
 
-def _replace_format(name):
-    """Replaces a function whose last argument is a time, by default the present local time."""
+def _format(name):
+    """A function whose last argument is a time, by default the present local time."""
     format_time = getattr(time, name)
     count = 2 if name == "strftime" else 1
 
@@ -88,10 +80,10 @@ def _replace_format(name):
             arguments = (*arguments, time.localtime())
         return format_time(*arguments)
 
-    setattr(time, name, formatted)
+    return time, name, formatted
 
 
-def _replace_system_clock(name, convert):
+def _system_clock(name, convert):
     usual = getattr(time, name)
 
     @functools.wraps(usual)
@@ -104,7 +96,7 @@ def _replace_system_clock(name, convert):
         number = observations.SYSTEM_CLOCK + clock
         return convert(read_clock(number, lambda: _gettime_ns(clock), f"time.{name}"))
 
-    setattr(time, name, gettime)
+    return time, name, gettime
 
 
 @functools.wraps(_sleep)
@@ -115,15 +107,16 @@ def sleep(seconds, /):
     _sleep(min(seconds, 0) if is_short and isinstance(seconds, (int, float)) else seconds)
 
 
-def _replace_process_values():
-    os.times = _recorded_tuple("os.times", os.times)
+def _process_values():
+    """Functions that say something about the process of the program."""
+    yield os, "times", _recorded_tuple("os.times", os.times)
     # The process id never changes, so it is recorded once.
-    os.getpid = functools.cache(functools.partial(read_value, "os.getpid", os.getpid))
+    yield os, "getpid", functools.cache(functools.partial(read_value, "os.getpid", os.getpid))
     try:
         import resource
     except ImportError:
         return
-    resource.getrusage = _recorded_tuple("resource.getrusage", resource.getrusage)
+    yield resource, "getrusage", _recorded_tuple("resource.getrusage", resource.getrusage)
 
 
 def _recorded_tuple(name, read):
@@ -133,6 +126,19 @@ def _recorded_tuple(name, read):
         return type(value)(read_value(name, lambda: list(value)))
 
     return recorded
+
+
+# The modules, names and functions that are replaced. They are made before a program arrives: it would
+# have to wait for them.
+_REPLACEMENTS = (
+    *(it for name, clock in _CLOCKS.items() for it in _clock(name, clock)),
+    *(_conversion(name) for name in ("gmtime", "localtime", "ctime")),
+    *(_format(name) for name in ("asctime", "strftime")),
+    _system_clock("clock_gettime", lambda value: value / _NANOSECONDS),
+    _system_clock("clock_gettime_ns", lambda value: value),
+    (time, "sleep", sleep),
+    *_process_values(),
+)
 
 
 def _replace_dates():

@@ -15,17 +15,13 @@ import _onecall_observations as observations
 import _onecall_randomness
 import _onecall_tools
 import _onecall_workspace_writes
+from _onecall_loop import _pending, _read, unregister_call
+from _onecall_observations import PROGRAM_TASK, _early_answers, _wait_on_socket
 
 _SEED_BYTES = 32
 
-# The task of the program itself.
-_PROGRAM_TASK = "0"
-
 # A longer path of a task is replaced by a short one.
 _LONGEST_PATH = 500
-
-# The lines and columns of calls, by code object and offset, with the code object.
-_places = {}
 
 # Numbers all tasks, and those that no other task has started.
 _task_numbers = itertools.count(1)
@@ -58,18 +54,8 @@ def end(is_session):
         observations.end()
 
 
-def before_call(call_id, name, created):
-    """Called before each call is sent. `created` has the place of a call that was created before."""
-    if created:
-        # A coroutine runs in a task.
-        line, column = created[2]
-        task = _current_task()
-    else:
-        line, column = place_of(_onecall_tools.frame_of_program(sys._getframe(2)))
-        task = _current_task() if events._get_running_loop() is not None else None
-    path = getattr(task, "_onecall_path", _PROGRAM_TASK)
-    wire.site(line, column, path, observations.take_recorded())
-    observations.called(call_id, name)
+# Called before each call is sent.
+before_call = observations.before_call
 
 
 def before_question(call_id, name):
@@ -84,19 +70,24 @@ def cancel(call_id):
     wire.cancel(call_id)
 
 
+def place_of_caller():
+    """The line and column of the program that are executed."""
+    return place_of(_onecall_tools.frame_of_program(sys._getframe(1)))
+
+
 def place_of(frame):
     """The line and column that a frame of the program executes; zero if they are unknown."""
     if frame is None:
         return 0, 0
     code, offset = frame.f_code, frame.f_lasti
-    found = _places.get((id(code), offset))
+    found = _onecall_tools.places.get((id(code), offset))
     if found is None:
         line, _, column, _ = next(
             itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4
         )
         place = line or frame.f_lineno or 0, 0 if column is None else column + 1
         # The code object is kept, so that no other one gets its id.
-        found = _places[id(code), offset] = place, code
+        found = _onecall_tools.places[id(code), offset] = place, code
     return found[0]
 
 
@@ -108,8 +99,9 @@ class Task(asyncio.Task):
         self._onecall_number = next(_task_numbers)
         self._onecall_children = itertools.count(1)
         if _is_program(coroutine):
-            self._onecall_path = _PROGRAM_TASK
+            self._onecall_path = PROGRAM_TASK
         else:
+            observations.path_of_task = _path_of_task
             self._onecall_path = _path_below(parent)
         if options.get("name") is None:
             options["name"] = f"Task-{self._onecall_number}"
@@ -129,9 +121,15 @@ def _is_program(coroutine):
     return code is not None and code.co_filename == "<onecall>/program.py"
 
 
+def _path_of_task():
+    """The path of the task that runs."""
+    task = _current_task() if events._get_running_loop() is not None else None
+    return getattr(task, "_onecall_path", PROGRAM_TASK)
+
+
 def _path_below(parent):
     """The path of the next task that a task starts."""
-    path = getattr(parent, "_onecall_path", _PROGRAM_TASK)
+    path = getattr(parent, "_onecall_path", PROGRAM_TASK)
     number = next(getattr(parent, "_onecall_children", _first_tasks))
     path = f"{path}.{number}"
     return path if len(path) <= _LONGEST_PATH else f"0.x{zlib.crc32(path.encode()):08x}"
@@ -163,6 +161,16 @@ class JournalLoop(_onecall_loop.BaseLoop):
     def _write_to_self(self):
         observations.is_program_thread()
         super()._write_to_self()
+
+    def answer_now(self, call_id):
+        if self._ready or self._scheduled or len(_pending) != 1 or _early_answers:
+            return super().answer_now(call_id)
+        # The program can only get this answer, so there is nothing to observe.
+        answer = _read(None, call_id, _wait_on_socket)
+        if answer is False or answer is True:
+            return None
+        unregister_call(call_id)
+        return answer
 
     def create_task(self, coro, **options):
         if self._task_factory is not None:

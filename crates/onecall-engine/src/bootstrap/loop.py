@@ -107,9 +107,9 @@ def _settle(future, answer):
         future.set_result(answer)
 
 
-def _read(timeout, wanted=None):
-    """Reads and delivers answers. Returns `False` if another thread reads; otherwise the answer to
-    the call `wanted`, or `True`."""
+def _read(timeout, wanted=None, wait=None):
+    """Reads and delivers answers, with `wait` instead of the usual function if it is given. Returns
+    `False` if another thread reads; otherwise the answer to the call `wanted`, or `True`."""
     if _exclusive_requests or not _reading.acquire(blocking=False):
         return False
     if _exclusive_requests:
@@ -121,7 +121,7 @@ def _read(timeout, wanted=None):
         mine = _unclaimed.pop(wanted, None) if _unclaimed else None
         if mine is None:
             stands_still = _held and timeout != 0 and _waits_for_person()
-            for answer in _wait_for_person() if stands_still else _wait(timeout):
+            for answer in _wait_for_person() if stands_still else (wait or _wait)(timeout):
                 if answer[0] == wanted:
                     mine = answer
                 else:

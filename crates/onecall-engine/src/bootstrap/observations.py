@@ -43,6 +43,15 @@ _MONOTONIC_CLOCKS = (LOOP_CLOCK, MONOTONIC, PERFORMANCE)
 # The clocks that show the time of day, also when a run is continued later.
 _TIME_OF_DAY = {TIME, *(SYSTEM_CLOCK + number for number in (0, 5, 8, 11))}
 
+# The path of the program's own task, and the function that says which task runs; `None` while there
+# is no other task.
+PROGRAM_TASK = "0"
+path_of_task = None
+
+_wait_on_socket = wire.wait
+_send_site = wire.site
+_get_running_loop = events._get_running_loop
+
 # The thread that runs the program.
 _program_thread = None
 
@@ -126,6 +135,21 @@ def take_recorded():
     return observed
 
 
+def before_call(call_id, name, place):
+    """Sends the observations before a call and the place of the call: its line, its column and the path
+    of its task."""
+    global _last_call
+    line, column = place
+    path = path_of_task() if path_of_task else PROGRAM_TASK
+    if _recorded or _empty_waits or _repeated is not None or get_ident() != _program_thread:
+        _send_site(line, column, path, take_recorded())
+        called(call_id, name)
+    else:
+        # The same without observations: a program may make thousands of calls.
+        _send_site(line, column, path, b"")
+        _last_call = call_id
+
+
 def called(call_id, name):
     """Notes that the program calls a tool or asks a question; called after `take_recorded`."""
     global _last_call
@@ -166,8 +190,12 @@ def wait(seconds):
     """Waits for answers like `wire.wait`, and records or repeats which ones arrive."""
     global _empty_waits
     pending = _onecall_loop._pending
-    if seconds is None and len(pending) == 1 and not _has_timers():
-        return _early_or_next_answers(None)
+    if seconds is None and len(pending) == 1:
+        # Without another function call: a program may make thousands of calls.
+        loop = _get_running_loop()
+        if loop is None or not loop._scheduled:
+            # No timer can come before the answer.
+            return _early_or_next_answers(None) if _early_answers else _wait_on_socket(None)
     if _repeated is not None:
         answers = _repeated_answers()
         _go_on_if_used_up()
@@ -185,16 +213,10 @@ def wait(seconds):
     return answers
 
 
-def _has_timers():
-    """Whether timers of the event loop of this thread may come before an answer."""
-    loop = events._get_running_loop()
-    return loop is not None and bool(loop._scheduled)
-
-
 def _early_or_next_answers(seconds):
     """The answers that have arrived already, or else those that arrive next."""
     if not _early_answers:
-        return wire.wait(seconds)
+        return _wait_on_socket(seconds)
     answers = list(_early_answers.values())
     _early_answers.clear()
     return answers

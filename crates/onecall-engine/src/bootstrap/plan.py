@@ -95,11 +95,12 @@ async def call(node, name, /, **arguments):
     journal = _onecall_tools.journal
     try:
         if journal:
-            journal.before_call(key, name, None)
+            place = journal.place_of_caller()
+            journal.before_call(key, name, place)
         if not wire.call_node(key, node, arguments):
             text = arguments_to_json(arguments, lambda: ask("node_schema", node=node))
             if journal:
-                journal.before_call(key, name, None)
+                journal.before_call(key, name, place)
             wire.call_node_with_text(key, node, text)
     except Exception as error:
         unregister_call(key)

@@ -14,15 +14,16 @@ _seed = b""
 _taken = 0
 
 _seed_generator = random.Random.seed
+_getrandom = getattr(os, "getrandom", None)
 
 
 def begin(seed):
     """Makes everything random depend on the seed of the run."""
     global _seed
     _seed = seed
-    os.urandom = random._urandom = functools.wraps(os.urandom)(random_bytes)
-    if hasattr(os, "getrandom"):
-        os.getrandom = functools.wraps(os.getrandom)(lambda size, flags=0: random_bytes(size))
+    os.urandom = random._urandom = random_bytes
+    if _getrandom:
+        os.getrandom = getrandom
     random.Random.seed = seed_generator
     random.seed = random._inst.seed
     random.seed()
@@ -34,6 +35,7 @@ def begin(seed):
         numpy_random.seed(int.from_bytes(random_bytes(4), "big"))
 
 
+@functools.wraps(os.urandom)
 def random_bytes(size, /):
     """The next bytes that the seed determines. Without the seed they cannot be predicted."""
     global _taken
@@ -42,6 +44,11 @@ def random_bytes(size, /):
     observations.is_program_thread()
     _taken += 1
     return hashlib.shake_256(_seed + _taken.to_bytes(8, "little")).digest(size)
+
+
+@functools.wraps(_getrandom or os.urandom)
+def getrandom(size, flags=0):
+    return random_bytes(size)
 
 
 @functools.wraps(_seed_generator)

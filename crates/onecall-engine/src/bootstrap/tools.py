@@ -35,6 +35,10 @@ _coroutine_numbers = itertools.count(1)
 # The module that reports the places of calls to the journal; `None` if the run has no journal.
 journal = None
 
+# The lines and columns of calls in a run with a journal, by the id of a code object and an offset in it,
+# each with the code object.
+places = {}
+
 
 def next_id():
     """The id for a call that begins."""
@@ -64,11 +68,12 @@ def send(key, name, arguments, fresh=False, created=None):
     register_call(key)
     try:
         if journal:
-            journal.before_call(key, name, created)
+            place = created[2] if created else journal.place_of_caller()
+            journal.before_call(key, name, place)
         if not wire.call(key, name, arguments, fresh):
             text = arguments_to_json(arguments, lambda: _schema(name))
             if journal:
-                journal.before_call(key, name, created)
+                journal.before_call(key, name, place)
             wire.call_with_text(key, name, text, fresh)
     except BaseException:
         unregister_call(key)
@@ -126,7 +131,8 @@ def _place_of_program():
     while frame is not None and not frame.f_code.co_filename.startswith(_PROGRAM_PREFIX):
         frame = frame.f_back
     if journal:
-        return journal.place_of(frame)
+        found = frame is not None and places.get((id(frame.f_code), frame.f_lasti))
+        return found[0] if found else journal.place_of(frame)
     return frame.f_lineno if frame is not None else None
 
 
