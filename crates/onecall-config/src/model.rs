@@ -14,6 +14,7 @@ use url::{Position, Url};
 
 use crate::allowed_hosts::AllowedHost;
 use crate::approvals::ApprovalSettings;
+use crate::fleet::FleetConfig;
 use crate::generate::GenerateConfig;
 use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
@@ -78,6 +79,8 @@ pub struct Config {
     pub durable: bool,
     /// Where trace spans are sent.
     pub telemetry: TelemetryConfig,
+    /// How this gateway works together with others, if it is one of several.
+    pub fleet: Option<FleetConfig>,
     /// Who may use the gateway over HTTP, if it distinguishes users.
     pub users: Option<UsersConfig>,
     /// The file or folder of Cedar policies, if calls are decided by policies.

@@ -12,6 +12,7 @@ use crate::entry::variable_names;
 use crate::error::{ConfigErrors, Problem, Report};
 use crate::execution::read_execution;
 use crate::expand::Environment;
+use crate::fleet::read_fleet;
 use crate::generate::read_generate;
 use crate::limits::read_server_limits;
 use crate::local_tools::read_local_tools;
@@ -189,6 +190,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let cache = top.get("cache").and_then(|node| read_cache(node, report));
     let approvals =
         top.get("approvals").and_then(|node| read_approvals(node, paths.environment, report));
+    let fleet = top.entry("fleet").and_then(|it| read_fleet(it, paths.environment, report));
     let users = top.entry("users").and_then(|it| read_users(it, paths.environment, report));
     let policy = top.get("policy").and_then(|node| paths.absolute(node, "'policy'", report));
     let audit = top
@@ -227,6 +229,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         approvals,
         durable,
         telemetry: telemetry.unwrap_or_default(),
+        fleet,
         users,
         policy,
         audit,

@@ -29,6 +29,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use tokio::sync::watch;
 
+use crate::drain::Drain;
 use crate::durable::{DurableRuns, RunAnswer, RunRequest};
 use crate::exposed::Exposure;
 use crate::identities::Identities;
@@ -36,6 +37,7 @@ use crate::list_changes::ListChanges;
 use crate::listing_store::ListingStore;
 use crate::plan::PlanTools;
 use crate::policies::load_policies;
+use crate::readiness::Readiness;
 use crate::rules::{ProgramRules, SharedServices};
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
@@ -265,6 +267,8 @@ impl Gateway {
             metrics,
             learned: learned(&config, store.as_ref()),
             listings: store.clone().map(|store| Arc::new(ListingStore::new(store))),
+            drain: Drain::default(),
+            readiness: Readiness::default(),
         };
         let policy = shared.policies.clone().map(|it| it as Arc<dyn AccessPolicy>);
         let access = UserAccess { policy, ..UserAccess::default() };

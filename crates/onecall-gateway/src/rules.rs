@@ -14,9 +14,11 @@ use onecall_runtime::{
 use crate::ListingStore;
 use crate::bridged_resources::BridgedResources;
 use crate::bridged_tools::BridgedTools;
+use crate::drain::Drain;
 use crate::durable::{Desk, DurableRuns};
 use crate::identities::Identities;
 use crate::policies::PoliciesInForce;
+use crate::readiness::Readiness;
 use crate::user_bridges::UserBridges;
 
 /// What all programs share, whatever the configuration is.
@@ -44,6 +46,8 @@ pub(crate) struct SharedServices {
     pub(crate) user_bridges: Option<UserBridges>,
     /// Durable runs, if runs can wait for a person or are all journalled.
     pub(crate) durable: Option<Arc<DurableRuns>>,
+    pub(crate) drain: Drain,
+    pub(crate) readiness: Readiness,
 }
 
 /// The rules of one configuration for one user.

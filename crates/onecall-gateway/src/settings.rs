@@ -54,6 +54,7 @@ pub fn redactor(config: &Config) -> Redactor {
     }
     let webhook = config.approvals.as_ref().and_then(|approvals| approvals.webhook.as_ref());
     values.extend(webhook.map(|webhook| &webhook.secret));
+    values.extend(config.fleet.as_ref().map(|fleet| &fleet.secret));
     Redactor::new(values.into_iter().map(Secret::reveal))
 }
 

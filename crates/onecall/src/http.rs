@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -46,14 +47,15 @@ impl HttpOptions {
         self.http.is_some()
     }
 
-    /// The settings for HTTP without the users of the configuration; `None` serves on standard input
-    /// and output.
+    /// The settings for HTTP without those of the configuration; `None` serves on standard input and
+    /// output.
     pub(crate) fn settings(self) -> anyhow::Result<Option<HttpSettings>> {
         let Some(address) = &self.http else { return Ok(None) };
         let address = socket_address(address)?;
         let token = self.token()?;
         let (hosts, origins) = (self.allow_host, self.allow_origin);
-        Ok(Some(HttpSettings { address, token, users: None, hosts, origins }))
+        let drain = Duration::ZERO;
+        Ok(Some(HttpSettings { address, token, users: None, hosts, origins, drain }))
     }
 
     fn token(&self) -> anyhow::Result<Option<BearerToken>> {
@@ -80,9 +82,10 @@ impl HttpOptions {
     }
 }
 
-/// Adds the users of the configuration, if it has some: every request then needs the token of a user.
-/// Must be called inside a tokio runtime.
-pub(crate) fn add_users(settings: &mut HttpSettings, config: &Config) -> anyhow::Result<()> {
+/// Adds what the configuration says. If it has users, every request needs the token of a user. Must be
+/// called inside a tokio runtime.
+pub(crate) fn configure(settings: &mut HttpSettings, config: &Config) -> anyhow::Result<()> {
+    settings.drain = config.fleet.as_ref().map_or(Duration::ZERO, |fleet| fleet.drain);
     let Some(users) = &config.users else { return Ok(()) };
     if settings.token.is_some() {
         bail!(

@@ -161,6 +161,12 @@ pub(crate) const CONFIGURATION: &[Key] = &[
         "Who may use `onecall serve --http`. Without it, everybody who has the token is the same user.",
     ),
     key(
+        "fleet",
+        ValueKind::Section(FLEET),
+        NONE,
+        "This gateway is one of several behind a load balancer.",
+    ),
+    key(
         "policy",
         ValueKind::Path,
         NONE,
@@ -638,6 +644,34 @@ pub(crate) const TELEMETRY: &[Key] = &[key(
     "(what the OTEL_ variables say)",
     "The address of a collector that takes OTLP over HTTP, such as http://localhost:4318.",
 )];
+
+/// The keys of `fleet`.
+pub(crate) const FLEET: &[Key] = &[
+    key(
+        "advertise",
+        ValueKind::Text,
+        "(required)",
+        "The address at which the other gateways reach this one, as in `http://10.0.0.5:8808`; best written as `${VAR}`, because it differs.",
+    ),
+    key(
+        "secret",
+        ValueKind::Text,
+        "(required)",
+        "At least 32 characters, the same for all gateways, with which they prove to each other who they are; best written as `${VAR}`.",
+    ),
+    key(
+        "lease_seconds",
+        ValueKind::Integer { min: 3, max: 300 },
+        "15",
+        "How long a gateway that no longer responds counts as alive. After that, others continue its durable runs.",
+    ),
+    key(
+        "drain_seconds",
+        ValueKind::Integer { min: 0, max: 3_600 },
+        "30",
+        "How long a gateway that is stopped (SIGTERM) lets its requests finish.",
+    ),
+];
 
 /// The keys of `users`.
 pub(crate) const USERS: &[Key] = &[

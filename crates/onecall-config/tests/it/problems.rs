@@ -18,7 +18,7 @@ fn problems(text: &str) -> String {
 }
 
 /// Each row: a text, and what follows `c.yaml:` for its only problem.
-fn assert_rows(rows: &[(&str, &str)]) {
+pub(crate) fn assert_rows(rows: &[(&str, &str)]) {
     let wrong: Vec<String> = rows
         .iter()
         .map(|(text, expected)| (text, format!("c.yaml:{expected}"), problems(text)))
@@ -219,7 +219,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, policy, audit, env_inherit, telemetry",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, fleet, policy, audit, env_inherit, telemetry",
         ),
         (
             "execution:\n  timeout: 3",
@@ -745,6 +745,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, policy, audit, env_inherit, telemetry
+      help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, fleet, policy, audit, env_inherit, telemetry
     "#);
 }

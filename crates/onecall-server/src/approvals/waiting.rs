@@ -102,7 +102,7 @@ pub(crate) async fn wait_for_run(
                 let (stop, stopped) = oneshot::channel();
                 let exchange = waiter.ask(form.as_ref(), &mut dismissed, stopped);
                 let exchange = Exchange { work: exchange, stop };
-                if !waits_until(&mut watch, &waiting, deadline, exchange).await? {
+                if !waits_until(waiter.gateway, &mut watch, &waiting, deadline, exchange).await? {
                     return Ok(RunReply::Waiting(waiting));
                 }
                 remaining = remaining.saturating_sub(begun.elapsed());
@@ -128,8 +128,9 @@ async fn settled(
 }
 
 /// Waits until the run waits for something else, while the client is asked. The result is `false` if
-/// that has not happened by the deadline.
+/// that has not happened by the deadline, or before this gateway ends.
 async fn waits_until<F: Future<Output = ()>>(
+    gateway: &Gateway,
     watch: &mut RunWatch,
     waiting: &WaitingRun,
     deadline: Instant,
@@ -143,6 +144,8 @@ async fn waits_until<F: Future<Output = ()>>(
             () = watch.changed() => {}
             () = &mut work, if is_asking => is_asking = false,
             () = tokio::time::sleep_until(deadline) => break false,
+            // Another gateway continues the run.
+            () = gateway.draining() => break false,
         }
         match watch.status().await? {
             RunStatus::Waiting(now) if now.items == waiting.items => {}

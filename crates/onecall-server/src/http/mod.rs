@@ -9,6 +9,7 @@ mod connections;
 mod cors;
 mod html;
 mod login_pages;
+mod pending_requests;
 mod request_body;
 mod response;
 mod router;
@@ -81,6 +82,8 @@ pub struct HttpSettings {
     /// Accepted values of the `Origin` header, in addition to `http://localhost` and the loopback
     /// addresses at the server's own port.
     pub origins: Vec<AllowedOrigin>,
+    /// How long requests may take to finish after SIGTERM.
+    pub drain: Duration,
 }
 
 /// Why HTTP cannot be served.
@@ -112,12 +115,13 @@ pub struct HttpServer {
     address: SocketAddr,
     names: AllowedNames,
     access: Access,
+    drain: Duration,
 }
 
 impl HttpServer {
     /// Binds the address and starts to listen. Must be called inside a tokio runtime.
     pub fn bind(settings: HttpSettings) -> Result<Self, HttpServerError> {
-        let HttpSettings { address, token, users, hosts, origins } = settings;
+        let HttpSettings { address, token, users, hosts, origins, drain } = settings;
         let access = match (users, token) {
             (Some(users), _) => Access::Users(UserAuthorization::new(users)),
             (None, Some(token)) => Access::Token(token),
@@ -127,7 +131,7 @@ impl HttpServer {
         let listen = |reason| HttpServerError::Listen { address, reason };
         let listener = listen_on(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, access })
+        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, access, drain })
     }
 
     /// The URL at which MCP is served.
@@ -136,7 +140,8 @@ impl HttpServer {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Serves until SIGINT or SIGTERM arrives; then stops every bridged server.
+    /// Serves until SIGINT or SIGTERM arrives; then stops every bridged server. After SIGTERM, requests
+    /// have some time to finish, until another signal arrives.
     pub async fn serve(self, gateway: Arc<Gateway>) -> Result<(), HttpServerError> {
         // This has to happen first: bridged servers learn about it when they start.
         gateway.clients().expect_several();
@@ -150,7 +155,17 @@ impl HttpServer {
             never = accept(&self.listener, &router, &stopped, &mut tasks) => match never {},
             never = router.maintain() => match never {},
             _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            () = async {
+                _ = terminate.recv().await;
+                if !self.drain.is_zero() {
+                    gateway.begin_drain();
+                    tokio::select! {
+                        () = router.all_answered() => {}
+                        () = tokio::time::sleep(self.drain) => {}
+                        _ = terminate.recv() => {}
+                    }
+                }
+            } => {}
         }
         drop(self.listener);
         // First of all: a request that ends now does not cancel its run.

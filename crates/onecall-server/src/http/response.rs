@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::active_users::ActiveUser;
 use super::connections::ActiveRequest;
+use super::pending_requests::PendingRequest;
 use super::request_body::MemoryReservation;
 use crate::response_budget::{BudgetReservation, ResponseBudget};
 
@@ -30,12 +31,23 @@ pub(super) struct ResponseBody {
     content: PlainBody,
     budget: Arc<ResponseBudget>,
     waiting_chunk: Option<(Bytes, BoxFuture<'static, BudgetReservation>)>,
-    /// The memory of the request body, which is still in use: a program's source is part of it.
-    _request_memory: MemoryReservation,
     /// Marks the connection as in use.
     _active_request: ActiveRequest,
+    _memory: MemoryReservation,
+    _pending: Option<PendingRequest>,
     /// Completes when the user of the request is removed; then the body ends.
     user_removed: Option<BoxFuture<'static, ()>>,
+}
+
+/// What a request takes up until its response is sent.
+#[derive(Default)]
+pub(super) struct KeptUntilSent {
+    /// The memory of the request body, which is still in use: a program's source is part of it.
+    pub(super) memory: MemoryReservation,
+    /// The user of the request, if there are users.
+    pub(super) user: Option<ActiveUser>,
+    /// Counts the request among those that are being answered.
+    pub(super) pending: Option<PendingRequest>,
 }
 
 /// A chunk of a response, which takes up its room until it is written to the socket.
@@ -81,18 +93,19 @@ fn response_with(status: StatusCode, kind: HeaderValue, body: String) -> Respons
 pub(super) fn with_budget(
     response: Response<PlainBody>,
     budget: Arc<ResponseBudget>,
-    reservation: MemoryReservation,
+    kept: KeptUntilSent,
     active_request: ActiveRequest,
-    user: Option<ActiveUser>,
 ) -> Response<ResponseBody> {
+    let KeptUntilSent { memory, user, pending } = kept;
     let user_removed =
         user.map(|user| Box::pin(async move { user.removed().await }) as BoxFuture<'static, ()>);
     response.map(|content| ResponseBody {
         content,
         budget,
         waiting_chunk: None,
-        _request_memory: reservation,
         _active_request: active_request,
+        _memory: memory,
+        _pending: pending,
         user_removed,
     })
 }

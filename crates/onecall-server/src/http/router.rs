@@ -1,6 +1,7 @@
 //! Routes HTTP requests and decides, before rmcp sees a request, whether it is authorised and
 //! valid.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,14 +16,18 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use onecall_core::Principal;
 use onecall_gateway::{Gateway, LoginRefusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::active_users::{ActiveUser, ActiveUsers};
+use super::active_users::ActiveUsers;
 use super::allowed_names::{AllowedNames, RejectedHeader};
 use super::authorization::{UserAuthorization, is_metadata_path};
 use super::connections::{ActiveRequest, MAX_ADMITTED};
-use super::request_body::{BodyMemory, MAX_BODY_BYTES, MemoryReservation, ReceivedBody};
-use super::response::{PlainBody, ResponseBody, metrics_page, rpc_error, text, with_budget};
+use super::pending_requests::PendingRequests;
+use super::request_body::{BodyMemory, MAX_BODY_BYTES, ReceivedBody};
+use super::response::{
+    KeptUntilSent, PlainBody, ResponseBody, metrics_page, rpc_error, text, with_budget,
+};
 use super::sessions::{HttpSessions, with_session_owner};
 use super::streams::RECONNECT_DELAY;
 use super::token::BearerToken;
@@ -32,6 +37,7 @@ use crate::response_budget::{ResponseBudget, ResponseBudgets};
 
 const MCP_PATH: &str = "/mcp";
 const HEALTH_PATH: &str = "/health";
+const READY_PATH: &str = "/ready";
 const METRICS_PATH: &str = "/metrics";
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -39,6 +45,7 @@ const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 /// Error codes of JSON-RPC.
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
+const INTERNAL_ERROR: i32 = -32603;
 
 /// Who may send requests.
 pub(super) enum Access {
@@ -56,6 +63,7 @@ pub(super) struct HttpRouter {
     access: Access,
     active_users: ActiveUsers,
     memory: BodyMemory,
+    pending: PendingRequests,
     budgets: Arc<ResponseBudgets>,
     sessions: Arc<HttpSessions>,
     gateway: Arc<Gateway>,
@@ -79,7 +87,8 @@ impl HttpRouter {
         let handler = move || Ok(Handler::new(Arc::clone(&served), Arc::clone(&shared)));
         let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
         let (active_users, memory) = (ActiveUsers::default(), BodyMemory::new());
-        Self { names, access, active_users, memory, budgets, sessions, gateway, mcp }
+        let pending = PendingRequests::default();
+        Self { names, access, active_users, memory, pending, budgets, sessions, gateway, mcp }
     }
 
     /// The answers that clients have not read yet.
@@ -98,6 +107,11 @@ impl HttpRouter {
         }
     }
 
+    /// Completes when no request is being answered.
+    pub async fn all_answered(&self) {
+        self.pending.all_answered().await;
+    }
+
     /// Ends every event stream.
     pub fn stop(&self) {
         self.mcp.config.cancellation_token.cancel();
@@ -110,13 +124,12 @@ impl HttpRouter {
         local_address: SocketAddr,
         active_request: ActiveRequest,
     ) -> Response<ResponseBody> {
-        let Reply { response, reservation, user } =
-            self.respond(request, local_address, &active_request).await;
-        let budget = match &user {
+        let Reply { response, kept } = self.respond(request, local_address, &active_request).await;
+        let budget = match &kept.user {
             Some(user) => self.budgets.of(user.name()),
             None => Arc::clone(self.budgets.total()),
         };
-        with_budget(response, budget, reservation, active_request, user)
+        with_budget(response, budget, kept, active_request)
     }
 
     async fn respond(
@@ -128,6 +141,9 @@ impl HttpRouter {
         let (uri, headers) = (request.uri(), request.headers());
         if uri.path() == HEALTH_PATH {
             return health(request.method()).into();
+        }
+        if uri.path() == READY_PATH {
+            return self.readiness(request.method()).await.into();
         }
         if let Access::Users(users) = &self.access
             && is_metadata_path(uri.path())
@@ -189,7 +205,7 @@ impl HttpRouter {
             reply = with_session_owner(owner, self.serve(request)) => reply,
             () = user.removed() => return removed_user().into(),
         };
-        Reply { user: Some(user), ..reply }
+        Reply { kept: KeptUntilSent { user: Some(user), ..reply.kept }, ..reply }
     }
 
     /// Whether a request names no session, or one that its user has begun.
@@ -220,6 +236,19 @@ impl HttpRouter {
         None
     }
 
+    /// Whether the gateway can take requests.
+    async fn readiness(&self, method: &Method) -> Response<PlainBody> {
+        match *method {
+            Method::GET | Method::HEAD => match self.gateway.check_ready().await {
+                Ok(()) => text(StatusCode::OK, "ready"),
+                Err(reason) => {
+                    text(StatusCode::SERVICE_UNAVAILABLE, &format!("not ready: {reason}\n"))
+                }
+            },
+            _ => method_not_allowed(),
+        }
+    }
+
     /// The metrics of the gateway. With users, only administrators see them.
     fn metrics(&self, method: &Method, principal: Option<&Principal>) -> Response<PlainBody> {
         if let (Access::Users(users), Some(principal)) = (&self.access, principal)
@@ -243,32 +272,34 @@ impl HttpRouter {
             Ok(read) => read,
             Err(status) => return body_error(status).into(),
         };
+        let kept = KeptUntilSent { memory: reservation, ..KeptUntilSent::default() };
         let says_json = is_json(&head.headers);
         if says_json && let Some(refusal) = invalid_message(&bytes) {
-            return Reply { response: refusal, reservation, user: None };
+            return Reply { response: refusal, kept };
         }
+        if self.gateway.is_draining() && begins_work(&bytes) {
+            return Reply { response: stopping(), kept };
+        }
+        let kept = KeptUntilSent { pending: Some(self.pending.begin()), ..kept };
         let mut response = self.mcp.handle(Request::from_parts(head, Full::new(bytes))).await;
         if says_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             // This is how rmcp responds to JSON that is not an MCP message.
             let message = "Invalid Request: this is not an MCP message";
             response = rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, message);
         }
-        Reply { response, reservation, user: None }
+        Reply { response, kept }
     }
 }
 
 /// A response, and what has to be kept until it is sent.
 struct Reply {
     response: Response<PlainBody>,
-    /// The memory of the request body.
-    reservation: MemoryReservation,
-    /// The user of the request, if there are users.
-    user: Option<ActiveUser>,
+    kept: KeptUntilSent,
 }
 
 impl From<Response<PlainBody>> for Reply {
     fn from(response: Response<PlainBody>) -> Self {
-        Self { response, reservation: MemoryReservation::default(), user: None }
+        Self { response, kept: KeptUntilSent::default() }
     }
 }
 
@@ -348,6 +379,31 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// An error response if the body cannot be an MCP message.
+/// Whether a message asks for something to be done. What finishes other work passes: responses,
+/// notifications, and pings, which keep a client from leaving.
+fn begins_work(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        method: Option<Cow<'a, str>>,
+        id: Option<IgnoredAny>,
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(Message { method: Some(method), id: Some(_) }) => method != "ping",
+        Ok(_) => false,
+        Err(_) => true,
+    }
+}
+
+/// The response to new work while the gateway is about to end.
+fn stopping() -> Response<PlainBody> {
+    let message = "this gateway is stopping; send the request again, so that another one gets it";
+    let mut response = rpc_error(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
 fn invalid_message(bytes: &[u8]) -> Option<Response<PlainBody>> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
         let message = "Parse error: the body is not JSON";

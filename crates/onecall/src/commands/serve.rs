@@ -11,7 +11,7 @@ use onecall_gateway::Gateway;
 use onecall_server::HttpServer;
 
 use crate::cli::Global;
-use crate::http::{HttpOptions, add_users};
+use crate::http::{self, HttpOptions};
 use crate::logging::announce;
 use crate::reload::ConfigWatcher;
 use crate::setup::{self, Users};
@@ -41,7 +41,7 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
                 onecall_server::serve_stdio(gateway(loaded, watcher)?).await?;
             }
             Some(mut settings) => {
-                add_users(&mut settings, &loaded.config)?;
+                http::configure(&mut settings, &loaded.config)?;
                 // The port is bound first, so that no server is started if it is in use.
                 let server = HttpServer::bind(settings)?;
                 let gateway = gateway(loaded, watcher)?;

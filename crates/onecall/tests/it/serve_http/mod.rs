@@ -5,6 +5,7 @@ mod access;
 mod bounds;
 mod clients;
 mod discovery;
+mod draining;
 mod handles;
 mod ids;
 mod image;
