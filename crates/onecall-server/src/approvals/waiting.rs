@@ -22,8 +22,8 @@ use super::form::{Form, FormAnswer, by_client};
 use crate::client;
 
 /// How long the calls of a run have to stay the same before the client is asked about them, so that
-/// parallel calls make one question.
-const SETTLE_TIME: Duration = Duration::from_millis(60);
+/// parallel calls make one question, also on a busy machine. A person does not notice it.
+const SETTLE_TIME: Duration = Duration::from_millis(250);
 
 /// How a client can ask its user.
 pub(crate) enum ClientForms {
