@@ -140,9 +140,10 @@ impl UserLogins {
             warn!(user = %found.user, server = %found.server, "a wrong answer on the login page");
             return Err(UserLoginError::WrongAnswer { proof: self.proof.kind(&found.user) });
         }
+        // The link stays usable if there is no room for another login at the moment.
+        let Ok(_permit) = self.permits.try_acquire() else { return Err(UserLoginError::Busy) };
         let OpenLink { user, server: name } = self.links.redeem(link)?;
         let server = self.server(&name)?;
-        let Ok(_permit) = self.permits.try_acquire() else { return Err(UserLoginError::Busy) };
         let probe = probe_auth_requirement(&server);
         let failed = |source| UserLoginError::Login { server: name.clone(), source };
         let pending = PendingLogin::prepare_for_user(&server, &user, &self.vault, probe).await;
