@@ -32,10 +32,20 @@ impl ListeningServer {
     }
 }
 
-impl Drop for ListeningServer {
-    fn drop(&mut self) {
+impl ListeningServer {
+    /// Stops the server and waits for its end.
+    pub fn stop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return;
+        }
         // `timeout` passes this signal on to the server, which it could not if it were killed.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let _ = self.child.wait();
+    }
+}
+
+impl Drop for ListeningServer {
+    fn drop(&mut self) {
+        self.stop();
     }
 }

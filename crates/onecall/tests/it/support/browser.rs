@@ -54,7 +54,7 @@ impl Browser {
                 Some(next) if next.starts_with(until) => return next.clone(),
                 Some(next) => self.open(&next.clone()),
                 None if page.body.contains("name=\"login\"") => {
-                    self.submit(&page, &[("login", user), ("password", "any")])
+                    self.submit(&page, &[("login", user), ("password", &password_of(user))])
                 }
                 None => self.submit(&page, &[]),
             };
@@ -63,12 +63,13 @@ impl Browser {
     }
 
     /// Uses a link to the login page of onecall from beginning to end: answers who is at the browser,
-    /// and logs in as `account` at the authorization server. Returns the last page.
+    /// and logs in as `account` at the authorization server. Returns the last page, which is the first
+    /// one that does not lead on.
     pub fn use_login_link(&mut self, link: &str, answer: &str, account: &str) -> Page {
         let question = self.open(link);
         assert_eq!(question.status, 200, "{question:?}");
         let confirmed = self.submit(&question, &[("answer", answer)]);
-        let there = confirmed.next.as_ref().unwrap_or_else(|| panic!("{confirmed:?}"));
+        let Some(there) = &confirmed.next else { return confirmed };
         let (origin, _) = link.split_once("/login/").expect("a link to the login page");
         let back = self.authorize(there, account, &format!("{origin}/login/callback"));
         self.open(&back)
@@ -109,6 +110,11 @@ impl Browser {
             };
         }
     }
+}
+
+/// The password of a person at authorization servers of tests.
+pub fn password_of(user: &str) -> String {
+    format!("password of {user}")
 }
 
 /// The form of a page.

@@ -73,7 +73,7 @@ fn check(driver: &str, interpreter: impl Fn() -> Command) {
 }
 
 /// What a client sees after this user has logged in.
-fn play(team: &Team, driver: &str, mut command: Command, user: &str) -> Value {
+pub(super) fn play(team: &Team, driver: &str, mut command: Command, user: &str) -> Value {
     command.arg(interop_file("authorization").join(driver)).arg(team.url());
     command.env("HOME", team.gateway.home.path("home"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped());

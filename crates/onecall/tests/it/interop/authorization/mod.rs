@@ -4,6 +4,7 @@
 
 mod clients;
 mod logins;
+mod small_provider;
 mod tokens;
 
 use std::process::Command;
