@@ -10,6 +10,7 @@ use onecall_core::text::shell_word;
 use onecall_gateway::check_issuer;
 use onecall_login::{KEY_VARIABLE, key_file_path};
 use onecall_policy::PolicySource;
+use onecall_store::inspect;
 
 use super::finding::{Finding, ReportSection};
 use crate::commands::editable_config::counted;
@@ -26,11 +27,16 @@ pub(super) async fn check(config: &Config) -> ReportSection {
     ReportSection { name: "users", findings }
 }
 
-/// Who may log in. The store is not created.
+/// Who may log in. The store is neither created nor upgraded for that.
 fn people(config: &Config) -> Finding {
-    let known = match durable_store::open_existing(config) {
-        Some(_) => durable_store::open_users(config).and_then(|store| Ok(store.users()?)),
-        None => Ok(Vec::new()),
+    let path = config.store.file(&ProcessContext::current().directories);
+    let known = match path.map(|path| inspect(&path)) {
+        Some(Ok(Some(store))) if store.version == store.newest => {
+            durable_store::open_users(config).and_then(|store| Ok(store.users()?))
+        }
+        // The section about the store says what is wrong with it.
+        Some(Err(_)) => return Finding::yellow("people", "not known, because of the store"),
+        _ => Ok(Vec::new()),
     };
     match known {
         Ok(users) => {

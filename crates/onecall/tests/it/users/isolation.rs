@@ -48,6 +48,8 @@ impl Team {
             "cache": { "include": ["mcp__own__env", "mcp__fixture__echo", "mcp__far__account"] },
             "servers": [fixture("fixture", &[]), own, far],
             "sessions": { "max": 200 },
+            // Room for a session and a program of each user: an idle session ends for want of memory.
+            "execution": { "memory_mb": 128, "max_total_memory_mb": 128 * 2 * users + 1024 },
         });
         let (gateway, _) = HttpGateway::serve(&address, &[], &settings, |_| {});
         Self { gateway, authority, _remote: remote }
