@@ -7,8 +7,8 @@ use testkit::packages::{NODE, node, npm, venv};
 
 use crate::test;
 
-/// The version of Node.js that the Inspector needs.
-const NODE_OF_INSPECTOR: node::Version = (22, 19);
+/// The version of Node.js that the Inspector and the authorization server need.
+const RECENT_NODE: node::Version = (22, 19);
 
 /// Variables that tell the tests where something is installed.
 type InstalledPaths = Vec<(&'static str, PathBuf)>;
@@ -16,10 +16,11 @@ type InstalledPaths = Vec<(&'static str, PathBuf)>;
 /// One independent installation: its name, and the function that does it.
 type Installation = (&'static str, fn() -> Result<InstalledPaths, String>);
 
-const INSTALLATIONS: [Installation; 8] = [
+const INSTALLATIONS: [Installation; 9] = [
     ("packages from npm", npm_packages),
     ("the Inspector", inspector),
     ("Claude Code", claude_code),
+    ("an authorization server", authorization_server),
     ("Python servers and SDK 2", || environment("ONECALL_INTEROP_SERVERS", "servers")),
     ("Python SDK 1", || environment("ONECALL_INTEROP_SDK_1", "sdk-1")),
     ("FastMCP", || environment("ONECALL_INTEROP_FASTMCP", "fastmcp")),
@@ -45,13 +46,19 @@ fn npm_packages() -> Result<InstalledPaths, String> {
 }
 
 fn inspector() -> Result<InstalledPaths, String> {
-    let node = node::find(NODE_OF_INSPECTOR)?;
+    let node = node::find(RECENT_NODE)?;
     let inspector = npm::install("inspector")?;
     Ok(vec![("ONECALL_INTEROP_RECENT_NODE", node), ("ONECALL_INTEROP_INSPECTOR", inspector)])
 }
 
 fn claude_code() -> Result<InstalledPaths, String> {
     Ok(vec![("ONECALL_INTEROP_CLAUDE_CODE", npm::install("claude-code")?)])
+}
+
+fn authorization_server() -> Result<InstalledPaths, String> {
+    let node = node::find(RECENT_NODE)?;
+    let provider = npm::install("oidc-provider")?;
+    Ok(vec![("ONECALL_INTEROP_RECENT_NODE", node), ("ONECALL_INTEROP_OIDC_PROVIDER", provider)])
 }
 
 fn typescript() -> Result<InstalledPaths, String> {

@@ -130,6 +130,8 @@ pub enum Resolution {
         spec: Arc<ToolSpec>,
         /// The error that each call gets.
         error: ToolError,
+        /// What is known of the tool.
+        known_by: KnownBy,
     },
     /// The tool exists, but the configuration excludes it from programs.
     Blocked,
@@ -140,6 +142,16 @@ pub enum Resolution {
         /// The error text of calls of the name, if there is more to say than that it is unknown.
         reason: Option<String>,
     },
+}
+
+/// What is known of a tool that cannot be called at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownBy {
+    /// The definition, or as much of it as policies decide by.
+    Definition,
+    /// Only the name: the server lists its tools after the user has given it credentials. No policy can
+    /// decide about the tool before, and the error says how the user gets access.
+    Name,
 }
 
 impl Resolution {

@@ -63,7 +63,8 @@ pub use digest::{Digest, DigestBuilder};
 pub use engine::{EngineChoice, EngineName, Language, RunEngine};
 pub use error::ToolError;
 pub use host::{
-    BoxFuture, CallHandler, ProgramHost, Resolution, ResolutionFuture, ToolHost, ToolResolver,
+    BoxFuture, CallHandler, KnownBy, ProgramHost, Resolution, ResolutionFuture, ToolHost,
+    ToolResolver,
 };
 pub use journal::{CallSite, InPlaceReason, JournalCall, JournalEvent};
 pub use name::{CallableName, ServerName, ToolName};

@@ -53,6 +53,6 @@ pub use user_logins::{
     TypedUserName, UserLoginError, UserLogins,
 };
 pub use users::{
-    Authenticator, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, LoginRefusal, MAX_TOKEN_LIFETIME,
-    PersonalToken, RefusalKind,
+    Authenticator, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, IssuerProblem, LoginRefusal,
+    MAX_TOKEN_LIFETIME, PersonalToken, RefusalKind, check_issuer,
 };

@@ -17,9 +17,6 @@ use crate::identities::Identities;
 /// How often it is checked whether the secrets of a user have changed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long the link of a hint is shown before a new one is made. Links can be used for longer.
-const LINK_AGE: Duration = Duration::from_secs(60);
-
 /// The bridges of all users of a gateway.
 pub(crate) struct UserBridges {
     processes: UserProcesses,
@@ -216,23 +213,15 @@ fn per_user(config: &Config) -> Vec<ServerConfig> {
     config.servers.iter().filter(|server| server.is_per_user()).cloned().collect()
 }
 
-/// Says how a user logs in. The same link is shown for a while, because every status has the hint.
+/// Says how a user logs in. Every status has the hint; the links see to it that several hints in a row
+/// have the same link, as long as it can be used.
 fn login_hint(login: Arc<Login>, user: &UserName) -> AccessHint {
-    let without_page = format!(
-        "needs a login of user '{user}', and this onecall has no login page: set `public_url` under \
-         `users` in the configuration"
-    );
-    let shown: Mutex<Option<(Instant, String)>> = Mutex::default();
-    AccessHint::new(move || {
-        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, text)) = shown.as_ref().filter(|(made, _)| made.elapsed() < LINK_AGE) {
-            return text.clone();
-        }
-        let text = match login.link_advice() {
-            Some(advice) => format!("needs a login; {advice}"),
-            None => without_page.clone(),
-        };
-        *shown = Some((Instant::now(), text.clone()));
-        text
+    let needed = format!("needs a login of user '{user}'");
+    AccessHint::new(move || match login.link_advice() {
+        Some(advice) => format!("{needed}; {advice}"),
+        None => format!(
+            "{needed}, and this onecall has no login page: set `public_url` under `users` in the \
+             configuration"
+        ),
     })
 }

@@ -44,5 +44,6 @@ pub use secrecy::random_text;
 pub use token::Token;
 pub use user_credentials::{CredentialsError, UserCredentials};
 pub use user_vault::{
-    HandedOut, Rotation, SecretEntry, SecretObserver, UnreadableSecrets, UserVault, VaultError,
+    HandedOut, KEY_VARIABLE, Rotation, SecretEntry, SecretObserver, UnreadableSecrets, UserVault,
+    VaultError, key_file_path,
 };

@@ -9,7 +9,7 @@ use onecall_core::text::{one_line, shell_word};
 use onecall_core::{ServerName, UserName};
 use reqwest::Url;
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
@@ -48,6 +48,8 @@ pub struct Login {
     renewal_lock: tokio::sync::Mutex<()>,
     /// Whether the user has to log in.
     login_required: watch::Sender<bool>,
+    /// Ends a wait for a new login as soon as one is known.
+    found_change: Notify,
 }
 
 /// The user of a gateway that a login belongs to.
@@ -120,6 +122,7 @@ impl Login {
             cache: Mutex::default(),
             renewal_lock: tokio::sync::Mutex::default(),
             login_required: watch::Sender::new(false),
+            found_change: Notify::new(),
         })
     }
 
@@ -224,8 +227,23 @@ impl Login {
     pub async fn changed(&self) {
         let Some(place) = &self.place else { return std::future::pending().await };
         while place.stamp() == self.cache().stamp {
-            sleep(VAULT_POLL_INTERVAL).await;
+            tokio::select! {
+                () = sleep(VAULT_POLL_INTERVAL) => {}
+                () = self.found_change.notified() => {}
+            }
         }
+    }
+
+    /// Checks whether the stored login has changed since it was last read. If so,
+    /// [`changed`](Self::changed) returns at once instead of at its next check.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let stamp = self.place.as_ref().map(LoginPlace::stamp);
+        let has_changed = stamp.is_some_and(|stamp| stamp != self.cache().stamp);
+        if has_changed {
+            self.found_change.notify_one();
+        }
+        has_changed
     }
 
     /// The tokens that must not be shown, even if the server sends them back.

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onecall_core::{CallableName, Resolution, ResolutionFuture, ToolError, ToolResolver, ToolSpec};
+use onecall_core::{
+    CallableName, KnownBy, Resolution, ResolutionFuture, ToolError, ToolResolver, ToolSpec,
+};
 
 use crate::ToolPermission;
 use crate::layers::resource_function;
@@ -36,6 +38,11 @@ impl PermittedTools {
 
     fn permitted(&self, resolution: Resolution) -> Resolution {
         match resolution {
+            Resolution::Unavailable { ref spec, known_by: KnownBy::Name, .. }
+                if self.permission.permits_name(spec.callable.as_str()) =>
+            {
+                resolution
+            }
             Resolution::Callable(spec)
             | Resolution::Attribute(spec)
             | Resolution::Unavailable { spec, .. }

@@ -677,6 +677,9 @@ Examples:
     /// Prints the ids of runs that have not ended, for the completion of a shell
     #[command(hide = true)]
     UnfinishedRunIds,
+    /// Prints the names of users, for the completion of a shell
+    #[command(hide = true)]
+    UserNames,
     /// The MCP server of the demo
     #[command(hide = true)]
     DemoServer,

@@ -61,6 +61,10 @@ struct AuthorizationState {
     /// Fields of its metadata that are replaced by other values.
     metadata_overrides: BTreeMap<String, Value>,
     lifetime: Option<u64>,
+    /// Whether a page asks for the account that the person at the browser logs in with.
+    has_login_page: bool,
+    /// The account that each code and token belongs to.
+    accounts: BTreeMap<String, String>,
     last_number: u64,
     requests: Vec<ReceivedRequest>,
     /// The request that each code belongs to.
@@ -85,6 +89,8 @@ impl AuthorizationServer {
             misbehaviour: None,
             metadata_overrides: BTreeMap::new(),
             lifetime: Some(3_600),
+            has_login_page: false,
+            accounts: BTreeMap::new(),
             last_number: 1,
             requests: Vec::new(),
             codes: BTreeMap::new(),
@@ -107,6 +113,15 @@ impl AuthorizationServer {
     pub fn misbehaving(how: Misbehaviour) -> Self {
         let server = Self::start();
         server.misbehave(Some(how));
+        server
+    }
+
+    /// Starts a server with a login page, which asks for the name of an account. A token belongs to its
+    /// account, and its introspection names the account as `sub`.
+    #[must_use]
+    pub fn with_login_page() -> Self {
+        let server = Self::start();
+        server.lock().has_login_page = true;
         server
     }
 
@@ -212,10 +227,10 @@ impl HttpResponse {
 impl AuthorizationState {
     fn answer(&mut self, request: &HttpRequest, issuer: &str) -> HttpResponse {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
-        let text = if query.is_empty() { &request.body } else { query };
+        let fields = [query, &request.body].map(parse_fields).concat();
         let received = ReceivedRequest {
             path: path.to_owned(),
-            fields: parse_fields(text).into_iter().collect(),
+            fields: fields.into_iter().collect(),
             body: request.body.clone(),
             authorization: request.header("authorization").map(str::to_owned),
         };
@@ -232,11 +247,16 @@ impl AuthorizationState {
                 self.refresh_tokens.remove(&received.fields["token"]);
                 HttpResponse::json(200, &json!({}))
             }
-            "/introspect" => match self.access_tokens.get(&received.fields["token"]) {
-                Some(scope) => HttpResponse::json(200, &json!({ "active": true, "scope": scope })),
-                None => HttpResponse::json(200, &json!({ "active": false })),
-            },
+            "/introspect" => HttpResponse::json(200, &self.introspect(&received.fields["token"])),
             _ => HttpResponse::json(404, &json!({})),
+        }
+    }
+
+    fn introspect(&self, token: &str) -> Value {
+        let account = self.accounts.get(token);
+        match self.access_tokens.get(token) {
+            Some(scope) => json!({ "active": true, "scope": scope, "sub": account }),
+            None => json!({ "active": false }),
         }
     }
 
@@ -285,6 +305,9 @@ impl AuthorizationState {
     /// Agrees to an authorization request.
     fn authorize(&mut self, received: &ReceivedRequest, issuer: &str) -> HttpResponse {
         let given = &received.fields;
+        if self.has_login_page && !given.contains_key("login") {
+            return login_page(given);
+        }
         let state = given["state"].clone();
         let mut answer = Vec::new();
         let mut from = Some(issuer.to_owned());
@@ -297,7 +320,7 @@ impl AuthorizationState {
             answer.push(("error", "access_denied".to_owned()));
             answer.push(("error_description", "The user said\u{1b}[31m no".to_owned()));
         } else {
-            let code = self.issue_secret("code");
+            let code = self.issue_secret("code", given.get("login"));
             self.codes.insert(code.clone(), given.clone());
             answer.push(("code", code));
         }
@@ -313,6 +336,9 @@ impl AuthorizationState {
 
     fn token(&mut self, received: &ReceivedRequest) -> HttpResponse {
         let field = |name: &str| received.fields.get(name).map_or("", String::as_str);
+        let account =
+            ["code", "refresh_token"].iter().find_map(|name| self.accounts.get(field(name)));
+        let account = account.cloned();
         let scope = match field("grant_type") {
             "authorization_code" => {
                 let code = field("code");
@@ -350,7 +376,8 @@ impl AuthorizationState {
             }
             _ => return HttpResponse::error("unsupported_grant_type", ""),
         };
-        let (access, refresh) = (self.issue_secret("access"), self.issue_secret("refresh"));
+        let [access, refresh] =
+            ["access", "refresh"].map(|kind| self.issue_secret(kind, account.as_ref()));
         self.access_tokens.insert(access.clone(), scope.clone());
         self.refresh_tokens.insert(refresh.clone(), scope.clone());
         let mut answer = json!({ "access_token": access, "token_type": "bearer",
@@ -361,9 +388,12 @@ impl AuthorizationState {
         HttpResponse::json(200, &answer)
     }
 
-    fn issue_secret(&mut self, kind: &str) -> String {
+    fn issue_secret(&mut self, kind: &str, account: Option<&String>) -> String {
         let secret = format!("{}-of-the-fixture", self.unique_name(kind));
         self.secrets.push(secret.clone());
+        if let Some(account) = account {
+            self.accounts.insert(secret.clone(), account.clone());
+        }
         secret
     }
 
@@ -371,6 +401,18 @@ impl AuthorizationState {
         self.last_number += 1;
         format!("{kind}-{}", self.last_number)
     }
+}
+
+/// A page that asks for an account, and sends the whole request again with it.
+fn login_page(request: &BTreeMap<String, String>) -> HttpResponse {
+    let hidden = request.iter().map(|(name, value)| {
+        let value = value.replace('&', "&amp;").replace('"', "&quot;");
+        format!("<input type=\"hidden\" name=\"{name}\" value=\"{value}\">")
+    });
+    let hidden: String = hidden.collect();
+    let form = "<form method=\"post\" action=\"/authorize\">";
+    let body = format!("{form}{hidden}<input type=\"text\" name=\"login\"></form>");
+    HttpResponse { status: 200, headers: None, body }
 }
 
 fn challenge_for(verifier: &str) -> String {

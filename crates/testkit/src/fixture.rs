@@ -135,6 +135,10 @@ impl<'a> Server<'a> {
             catalog.replace(&Effects::definitions());
             Effects::open(file).expect("the file of effects can be written")
         });
+        if let Some(variable) = &options.described_by {
+            let value = std::env::var(variable).unwrap_or_default();
+            catalog.replace(&tools::described_env(&value));
+        }
         let pause = options.pause_at.clone().map(Pause::new);
         let scheduler = Scheduler::new(output);
         Self { options, catalog, changes, tools, effects, pause, scheduler }

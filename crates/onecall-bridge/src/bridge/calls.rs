@@ -5,8 +5,9 @@ use std::sync::Arc;
 use onecall_catalog::{AliasMatch, may_be_tool_of};
 use onecall_config::LocalTool;
 use onecall_core::{
-    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolutionFuture,
-    ResolvedCall, ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, KnownBy, Resolution,
+    ResolutionFuture, ResolvedCall, ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver,
+    ToolSpec,
 };
 use serde_json::json;
 
@@ -36,7 +37,8 @@ impl ToolTarget {
             Self::Tool(spec, _) | Self::Local(spec, _) => Resolution::Callable(spec),
             Self::Quarantined(tool) => {
                 let error = quarantined(name, &tool);
-                Resolution::Unavailable { spec: tool.spec, error }
+                let known_by = KnownBy::Definition;
+                Resolution::Unavailable { spec: tool.spec, error, known_by }
             }
         }
     }
@@ -139,7 +141,9 @@ impl ToolResolver for Bridge {
                 let message = server.unavailable_message();
                 let error = ToolError::NeverSent { name: name.clone(), message };
                 let spec = Arc::new(placeholder_spec(name, server.name()));
-                return Resolution::Unavailable { spec, error };
+                let needs_credentials = server.is_owned() && server.waits_for_login();
+                let known_by = if needs_credentials { KnownBy::Name } else { KnownBy::Definition };
+                return Resolution::Unavailable { spec, error, known_by };
             }
             let nearest = self.eager_catalog().await.nearest(name.as_str(), MAX_SUGGESTIONS);
             Resolution::Unknown { nearest, reason }

@@ -44,7 +44,7 @@ pub enum UserLoginError {
     )]
     NoSuchLogin,
     /// Too many logins are in progress.
-    #[error("too many logins are in progress at the moment; call the tool again to get a new link")]
+    #[error("too many logins are in progress at the moment; open the link again in a few seconds")]
     Busy,
     /// The login failed.
     #[error("the login to server '{server}' did not work: {source}")]

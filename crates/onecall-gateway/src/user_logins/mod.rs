@@ -7,6 +7,7 @@ mod pending;
 mod proof;
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use onecall_bridge::probe_auth_requirement;
 use onecall_config::ServerConfig;
@@ -16,6 +17,7 @@ use onecall_login::{
     SecretObserver, UserVault,
 };
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tracing::{info, warn};
 
 pub use error::UserLoginError;
@@ -30,6 +32,9 @@ pub const CALLBACK_PATH: &str = "/login/callback";
 
 /// How many logins may talk to authorization servers at a time.
 const MAX_CONCURRENT: usize = 8;
+
+/// How long a browser waits for its turn.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// The logins of users of one gateway.
 pub struct UserLogins {
@@ -140,9 +145,12 @@ impl UserLogins {
             warn!(user = %found.user, server = %found.server, "a wrong answer on the login page");
             return Err(UserLoginError::WrongAnswer { proof: self.proof.kind(&found.user) });
         }
+        // The link stays usable if there is no room for another login at the moment.
+        let Ok(Ok(_permit)) = timeout(MAX_WAIT, self.permits.acquire()).await else {
+            return Err(UserLoginError::Busy);
+        };
         let OpenLink { user, server: name } = self.links.redeem(link)?;
         let server = self.server(&name)?;
-        let Ok(_permit) = self.permits.try_acquire() else { return Err(UserLoginError::Busy) };
         let probe = probe_auth_requirement(&server);
         let failed = |source| UserLoginError::Login { server: name.clone(), source };
         let pending = PendingLogin::prepare_for_user(&server, &user, &self.vault, probe).await;

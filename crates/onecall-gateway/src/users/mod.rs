@@ -21,6 +21,7 @@ use thiserror::Error;
 
 use self::directory::UserDirectory;
 use self::issuer::Issuer;
+use self::key_cache::KeySource as _;
 pub use self::personal_token::{DEFAULT_TOKEN_LIFETIME, MAX_TOKEN_LIFETIME, PersonalToken};
 use self::provider_token::TokenVerifier;
 pub use self::refusal::{LoginRefusal, RefusalKind};
@@ -39,6 +40,23 @@ pub struct Authenticator {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("'issuer' in 'oidc' in users is not an address: '{0}'")]
 pub struct InvalidIssuer(String);
+
+/// Why the identity provider cannot be used.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct IssuerProblem(String);
+
+/// Fetches the metadata and keys of an identity provider once, to find out whether tokens of it can be
+/// checked.
+///
+/// # Errors
+/// If the provider cannot be reached, or its metadata or keys cannot be used.
+pub async fn check_issuer(issuer: &str) -> Result<(), IssuerProblem> {
+    let Some(found) = Issuer::new(issuer) else {
+        return Err(IssuerProblem(InvalidIssuer(issuer.to_owned()).to_string()));
+    };
+    found.fetch().await.map(drop).map_err(|error| IssuerProblem(error.to_string()))
+}
 
 impl Authenticator {
     /// Begins to fetch the keys of the identity provider, if there is one. Must be called inside a

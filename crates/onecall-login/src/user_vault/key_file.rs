@@ -33,6 +33,13 @@ struct StoredKeys {
 const ABOUT: &str = "The keys for secrets and logins of users, which onecall encrypts in its store. \
     Keep a copy of this file: without it they cannot be decrypted.";
 
+/// The path of the file with the keys for secrets of users, whether or not it exists; `None` if the user
+/// has no state directory.
+#[must_use]
+pub fn key_file_path(directories: &Directories) -> Option<PathBuf> {
+    KeyFile::of(directories).map(|file| file.path)
+}
+
 impl KeyFile {
     /// The file of the user; `None` if the user has no state directory.
     pub(super) fn of(directories: &Directories) -> Option<Self> {

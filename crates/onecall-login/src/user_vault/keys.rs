@@ -14,7 +14,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use super::error::VaultError;
 
 /// The environment variable with keys.
-pub(super) const KEY_VARIABLE: &str = "ONECALL_SECRETS_KEY";
+pub const KEY_VARIABLE: &str = "ONECALL_SECRETS_KEY";
 
 /// The length of a key in bytes.
 const KEY_BYTES: usize = 32;

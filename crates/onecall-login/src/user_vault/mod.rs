@@ -20,8 +20,10 @@ use onecall_core::storage::{
 use onecall_core::{DigestBuilder, Secret, Timestamp, UserName};
 
 pub use error::VaultError;
+pub use key_file::key_file_path;
 use key_file::{KeyFile, KeyFileLock};
-use keys::{EncryptionKey, KEY_VARIABLE, KeyRing};
+pub use keys::KEY_VARIABLE;
+use keys::{EncryptionKey, KeyRing};
 pub use rotation::{Rotation, UnreadableSecrets};
 
 /// Is called with each value that is handed out, so that records and logs can leave it out.

@@ -265,8 +265,14 @@ impl HttpRouter {
     async fn serve(&self, request: Request<Incoming>) -> Reply {
         let (head, body) = request.into_parts();
         if head.method != Method::POST {
+            let ends_session = head.method == Method::DELETE;
             let request = Request::from_parts(head, Full::new(Bytes::new()));
-            return self.mcp.handle(request).await.into();
+            let mut response = self.mcp.handle(request).await;
+            // rmcp says `202 Accepted`, which clients take for a failure: the session has ended.
+            if ends_session && response.status() == StatusCode::ACCEPTED {
+                *response.status_mut() = StatusCode::NO_CONTENT;
+            }
+            return response.into();
         }
         let ReceivedBody { bytes, reservation } = match self.memory.read(body).await {
             Ok(read) => read,

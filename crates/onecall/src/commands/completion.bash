@@ -1,5 +1,5 @@
 
-# Completes the names of servers and tools, and the ids of questions, approvals and runs, where a
+# Completes the names of servers, tools and users, and the ids of questions, approvals and runs, where a
 # command takes some: servers as the configuration has them, tools as they were seen last.
 _onecall_with_names() {
     _onecall "$@"
@@ -9,7 +9,7 @@ _onecall_with_names() {
     local -a before=()
     for ((at = 1; at < COMP_CWORD; at++)); do
         case "${COMP_WORDS[at]}" in
-            -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args|--until|--where|--arguments|--happened|--reason)
+            -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args|--until|--where|--arguments|--happened|--reason|--user|--group|--expires|--label)
                 [[ "${COMP_WORDS[at+1]}" == "=" ]] && ((at++))
                 ((at++)) ;;
             -*) ;;
@@ -22,10 +22,12 @@ _onecall_with_names() {
         approvals\ show*|approvals\ approve*|approvals\ deny*) names=question-ids ;;
         approvals\ revoke*) names=grant-ids ;;
         resume|cancel) names=unfinished-run-ids ;;
+        users\ remove|users\ token|users\ tokens) names=user-names ;;
     esac
     case "$previous" in
         --server) names=server-names ;;
         --tool) names=tool-names ;;
+        --user) names=user-names ;;
     esac
     [[ -n "$names" ]] || return 0
     COMPREPLY=()

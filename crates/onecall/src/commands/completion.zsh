@@ -1,4 +1,4 @@
-# Completes the names of servers and tools, and the ids of questions, approvals and runs, where a
+# Completes the names of servers, tools and users, and the ids of questions, approvals and runs, where a
 # command takes some: servers as the configuration has them, tools as they were seen last.
 _onecall() {
     local at names
@@ -7,7 +7,7 @@ _onecall() {
         # What stands before the current word and is neither an option nor its value.
         for ((at = 2; at < CURRENT; at++)); do
             case "$words[at]" in
-                -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args|--until|--where|--arguments|--happened|--reason)
+                -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args|--until|--where|--arguments|--happened|--reason|--user|--group|--expires|--label)
                     ((at++)) ;;
                 -*) ;;
                 *) before+=("$words[at]") ;;
@@ -19,10 +19,12 @@ _onecall() {
             approvals\ show*|approvals\ approve*|approvals\ deny*) names=question-ids ;;
             approvals\ revoke*) names=grant-ids ;;
             resume|cancel) names=unfinished-run-ids ;;
+            users\ remove|users\ token|users\ tokens) names=user-names ;;
         esac
         case "$words[CURRENT-1]" in
             --server) names=server-names ;;
             --tool) names=tool-names ;;
+            --user) names=user-names ;;
         esac
     fi
     if [[ -z "$names" ]]; then

@@ -227,6 +227,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::QuestionIds => approvals::ids(global),
         Command::GrantIds => approvals::grant_ids(global),
         Command::UnfinishedRunIds => cancel::ids(global),
+        Command::UserNames => users::names(global),
         Command::DemoServer => demo::serve(),
         Command::Calls => calls::calls(global),
         Command::Guard => Ok(ExitCode::SUCCESS),

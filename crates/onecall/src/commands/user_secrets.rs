@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::commands::note;
 use crate::table::table;
-use crate::{terminal, user_vault};
+use crate::{durable_store, terminal, user_vault};
 
 /// Which users to list.
 #[derive(Debug)]
@@ -36,6 +36,7 @@ pub(crate) fn set(
     global: &Global,
 ) -> anyhow::Result<()> {
     let config = config(global)?;
+    let unknown = unknown_user(user, &config)?;
     let value = value()?;
     // The rules for names and values are those of the other secrets.
     Secrets::default().set(name, value.reveal())?;
@@ -52,7 +53,30 @@ pub(crate) fn set(
     if !config.servers.iter().any(is_used) {
         note(&format!("Note: no server of this configuration refers to ${{user:{name}}}"));
     }
+    if let Some(unknown) = unknown {
+        note(&unknown);
+    }
     Ok(())
+}
+
+/// A note if there is no such user yet, but may be one later.
+///
+/// # Errors
+/// If nobody can ever log in with this name.
+fn unknown_user(user: &UserName, config: &Config) -> anyhow::Result<Option<String>> {
+    let Some(users) = config.users.as_ref().filter(|_| !user.is_local()) else { return Ok(None) };
+    let known = durable_store::open_users(config)?.user(user)?;
+    if known.is_some_and(|known| known.removed.is_none()) {
+        return Ok(None);
+    }
+    let add = format!("`onecall users add {}` adds the user", shell_word(user.as_str()));
+    match users.oidc {
+        Some(_) => Ok(Some(format!(
+            "Note: user {user} is not known yet; the first login through the identity provider makes the \
+             user known. Check the name: it has to be equal to the letter"
+        ))),
+        None => bail!("there is no user '{user}', and nothing was stored; {add}"),
+    }
 }
 
 /// Lists the names of secrets, and logins to servers.

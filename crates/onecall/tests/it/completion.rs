@@ -63,11 +63,14 @@ fn seen(shell: &str) -> Home {
     let none = finish(home.onecall(&["tool-names"]));
     assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", ""));
     assert_eq!(finish(home.onecall(&["tools"])).code, Some(0));
+    for user in ["anna", "ben"] {
+        assert_eq!(finish(home.onecall(&["users", "add", user])).code, Some(0));
+    }
     home
 }
 
 /// Words to complete, and what they become in every shell.
-const CASES: [(&[&str], &[&str]); 9] = [
+const CASES: [(&[&str], &[&str]); 12] = [
     (&["call", "mcp__shop__"], &["mcp__shop__add", "mcp__shop__echo"]),
     (&["-q", "call", "mcp__shop__e"], &["mcp__shop__echo"]),
     (&["--log", "off", "call", "mcp__shop__e"], &["mcp__shop__echo"]),
@@ -76,6 +79,9 @@ const CASES: [(&[&str], &[&str]); 9] = [
     (&["tools", "--server", "sh"], &["shop"]),
     (&["remove", "lab", "sh"], &["shop"]),
     (&["login", "sh"], &["shop"]),
+    (&["users", "remove", "an"], &["anna"]),
+    (&["users", "token", "--label", "laptop", "an"], &["anna"]),
+    (&["secrets", "list", "--user", "an"], &["anna"]),
     (&["disab"], &["disable"]),
 ];
 

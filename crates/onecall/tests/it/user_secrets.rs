@@ -204,3 +204,37 @@ fn the_local_user_gets_own_secrets() {
         assert!(!is_in, "the value is in {}", file.display());
     }
 }
+
+#[test]
+fn a_user_who_cannot_log_in_gets_no_secret() {
+    let home = home();
+    let with_users = |users: &Value| {
+        let mut config: Value =
+            serde_json::from_str(&std::fs::read_to_string(home.path("config.json")).unwrap())
+                .unwrap();
+        config["users"] = users.clone();
+        home.write("config.json", config.to_string());
+    };
+    let set = |user: &str| secrets(&home, &["set", "TOKEN", "--user", user], VALUE);
+    with_users(&json!({ "public_url": "https://onecall.example" }));
+    let refused = set("ana");
+    assert_eq!(
+        (refused.code, refused.stderr.as_str()),
+        (
+            Some(2),
+            "error: there is no user 'ana', and nothing was stored; `onecall users add ana` adds the user\n"
+        )
+    );
+    assert_eq!(finish(home.onecall_with_config(&["users", "add", "anna"])).code, Some(0));
+    let stored = set("anna");
+    assert_eq!((stored.code, stored.stderr.contains("Note")), (Some(0), false), "{stored:?}");
+    assert_eq!(set("local").code, Some(0));
+
+    // With an identity provider, a user may log in later for the first time.
+    with_users(&json!({
+        "public_url": "https://onecall.example", "oidc": { "issuer": "https://idp.example" },
+    }));
+    let noted = set("ana");
+    assert_eq!(noted.code, Some(0));
+    assert!(noted.stderr.contains("Note: user ana is not known yet"), "{}", noted.stderr);
+}

@@ -262,7 +262,7 @@ impl Server {
     }
 
     /// Whether the server is waiting for the user to log in.
-    pub(super) fn waits_for_login(&self) -> bool {
+    pub fn waits_for_login(&self) -> bool {
         let state = &self.lock().state;
         matches!(state, ServerState::Failed { next_start: NextStart::AfterLogin, .. })
     }

@@ -155,11 +155,14 @@ impl Server {
             return;
         }
         let starting = install::initial_state(&self.config, &self.options);
+        // A user who has just logged in repeats the call at once.
+        let has_logged_in =
+            self.waits_for_login() && self.login.as_ref().is_some_and(|login| login.has_changed());
         let mut data = self.lock();
         if data.peer.is_some() || data.stopped != StopReason::NotStopping {
             return;
         }
-        let begins = data.usage.may_start;
+        let begins = data.usage.may_start || has_logged_in && is_logged_out(&data.state);
         if begins {
             data.usage.may_start = false;
             data.state = starting;
@@ -267,7 +270,7 @@ impl Server {
     }
 }
 
-/// Whether a server of a user waits for a login: a request cannot change that.
+/// Whether a server of a user waits for a login: a request alone cannot change that.
 fn is_logged_out(state: &ServerState) -> bool {
     matches!(state, ServerState::Failed { next_start: NextStart::AfterLogin, .. })
 }

@@ -11,6 +11,7 @@ mod scratch;
 mod servers;
 mod store;
 mod text;
+mod users;
 mod variables;
 mod versions;
 
@@ -61,6 +62,10 @@ async fn examine(global: &Global, progress: &ProgressBar) -> anyhow::Result<Doct
     });
     progress.set_message("looking at files");
     sections.push(store::check(&config));
+    if config.users.is_some() || config.policy.is_some() {
+        progress.set_message("asking the identity provider");
+        sections.push(users::check(&config).await);
+    }
     sections.push(clients::check());
     Ok(DoctorReport { sections, took: started.elapsed() })
 }

@@ -19,14 +19,21 @@ use super::programs::install_hint;
 use super::variables::likely_missing;
 use crate::commands::editable_config::counted;
 use crate::logs::LogFolder;
-use crate::setup;
 use crate::terminal::neutralise;
+use crate::{setup, user_vault};
 
 /// From this protocol version on, tools can return structured content and declare its type.
 const STRUCTURED_CONTENT_VERSION: &str = "2025-06-18";
 
 /// Connects to every server. Must be called inside a tokio runtime.
 pub(super) async fn check(config: &Config, guard: Guard, progress: &ProgressBar) -> ReportSection {
+    let mut config = config.clone();
+    let mut of_users = Vec::new();
+    match &config.users {
+        Some(_) => of_users.extend(config.servers.extract_if(.., |server| server.is_per_user())),
+        None => user_vault::resolve_for_local_user(&mut config),
+    }
+    let config = &config;
     let mut servers = config.servers.clone();
     for server in &mut servers {
         // A check must not accept tools: they are pinned only when a server is used.
@@ -56,6 +63,10 @@ pub(super) async fn check(config: &Config, guard: Guard, progress: &ProgressBar)
         let finding = finding(server, entry, &clean, ended.map(|(_, span)| *span));
         findings.push(quarantined(finding, server));
     }
+    findings.extend(of_users.iter().map(|server| {
+        let summary = "runs with the credentials of each user, and is not started here";
+        Finding::green(server.name.as_str(), summary)
+    }));
     findings.extend(
         local.iter().map(|problem| Finding::from_message(Verdict::Yellow, "local", problem)),
     );

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::commands::cancel::cancel_runs_of;
 use crate::commands::{note, say};
-use crate::terminal::print_styled;
+use crate::terminal::{print, print_styled};
 use crate::time_span::parse_time_span;
 use crate::{durable_store, setup, user_vault};
 
@@ -151,6 +151,17 @@ pub(crate) fn users(command: UsersCommand, global: &Global) -> anyhow::Result<Ex
         UsersCommand::Tokens { name, json } => tokens::list(store, name.as_deref(), json),
         UsersCommand::Revoke { id, json } => tokens::revoke(store, &id, json),
     }
+}
+
+/// Prints the names of the users who may log in, one per line.
+pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
+    let config = setup::load(global)?.config;
+    if durable_store::open_existing(&config).is_some() {
+        let users = durable_store::open_users(&config)?.users()?;
+        let active = users.iter().filter(|user| user.removed.is_none());
+        print(&active.map(|user| format!("{}\n", user.name)).collect::<String>())?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn lifetime(text: &str) -> Result<Duration, String> {

@@ -1,11 +1,11 @@
 //! A published server that listens on a port of this machine.
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use testkit::process::wait_until;
 
-use crate::support::TIMEOUT;
+use crate::support::{TIMEOUT, free_port};
 
 /// A server that is stopped when this is dropped.
 pub struct ListeningServer {
@@ -15,10 +15,14 @@ pub struct ListeningServer {
 }
 
 impl ListeningServer {
-    /// Starts what `command` makes for a port, and waits until it listens there.
+    /// Starts what `command` makes for a free port, and waits until it listens there.
     pub fn start(command: impl FnOnce(u16) -> Command) -> Self {
         let port = free_port();
-        let mut command = command(port);
+        Self::start_at(port, command(port))
+    }
+
+    /// Starts a server that listens on this port, and waits until it does.
+    pub fn start_at(port: u16, mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().expect("the server starts");
         let server = Self { port, child };
@@ -28,16 +32,20 @@ impl ListeningServer {
     }
 }
 
-impl Drop for ListeningServer {
-    fn drop(&mut self) {
+impl ListeningServer {
+    /// Stops the server and waits for its end.
+    pub fn stop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return;
+        }
         // `timeout` passes this signal on to the server, which it could not if it were killed.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let _ = self.child.wait();
     }
 }
 
-/// A port that was free a moment ago: these servers cannot choose one and say which.
-fn free_port() -> u16 {
-    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    socket.local_addr().expect("it has an address").port()
+impl Drop for ListeningServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, reason = "what is skipped is to be seen")]
 
 mod approvals;
+mod authorization;
 mod claude_code;
 mod clients;
 mod command_line;

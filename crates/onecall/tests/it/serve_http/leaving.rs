@@ -105,7 +105,7 @@ fn the_end_of_a_session_is_the_end_of_its_programs() {
     let client = gateway.client();
     let mut answer = client.start(1, "await mcp__fixture__hang()", "t");
     let hang = received.wait_for_call("hang");
-    assert_eq!(client.send(Request::new("DELETE", "/mcp")).status, 202);
+    assert_eq!(client.send(Request::new("DELETE", "/mcp")).status, 204);
     received.wait_for_cancel(&hang);
     while let Some(event) = answer.next_event() {
         assert_ne!(event.data["result"]["isError"], false, "{event:?}");

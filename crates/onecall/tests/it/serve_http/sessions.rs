@@ -18,7 +18,7 @@ fn an_unknown_session_is_not_found() {
     let client = gateway.client();
     let twice = ask(&client.session).header("Mcp-Session-Id", unknown);
     assert_eq!(twice.send(gateway.address).status, 400);
-    assert_eq!(client.send(Request::new("DELETE", "/mcp")).status, 202);
+    assert_eq!(client.send(Request::new("DELETE", "/mcp")).status, 204);
     assert_eq!(client.send(Request::message(&message)).status, 404);
 }
 

@@ -1,6 +1,7 @@
 //! Shared test tools: a temporary home directory for every `onecall` process, and a client that
 //! is connected to a gateway like an agent.
 
+pub mod browser;
 pub mod container;
 pub mod http_gateway;
 pub mod installed;
@@ -11,6 +12,7 @@ pub mod resource_usage;
 pub mod screen;
 pub mod terminal;
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -440,4 +442,10 @@ pub fn dedent(code: &str) -> String {
     let indent = block.len() - block.trim_start_matches(' ').len();
     let strip = |line: &str| line.get(indent..).unwrap_or_default().to_owned();
     block.split('\n').map(strip).collect::<Vec<_>>().join("\n")
+}
+
+/// A port that was free a moment ago, for servers that cannot choose one and say which.
+pub fn free_port() -> u16 {
+    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    socket.local_addr().expect("it has an address").port()
 }

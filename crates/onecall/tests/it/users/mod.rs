@@ -4,6 +4,7 @@ mod challenges;
 mod command;
 mod isolation;
 mod keys;
+pub mod logins;
 mod personal_tokens;
 mod policy;
 mod provider_tokens;

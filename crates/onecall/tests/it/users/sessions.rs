@@ -55,7 +55,7 @@ fn the_session_of_another_user_is_not_found() {
         client.run(2, "print('still mine')"),
         "[Script executed successfully]\nstill mine\n"
     );
-    assert_eq!(client.send(Request::new("DELETE", "/mcp")).status, 202);
+    assert_eq!(client.send(Request::new("DELETE", "/mcp")).status, 204);
     assert_eq!(client.send(Request::message(&message)).status, 404);
 }
 
