@@ -128,12 +128,16 @@ fn nothing_of_a_user_reaches_another() {
     });
     // Each program is recorded for the user who ran it, and for no other.
     for user in &users {
-        let listed = ["runs", "--user", &user.name, "--limit", "1000", "--json"];
-        let listed = finish(gateway.home.onecall_with_config(&listed));
-        let runs: Value = serde_json::from_str(&listed.stdout).expect("JSON");
-        let runs = runs.as_array().expect("a list");
-        assert!(runs.iter().all(|run| run["user"] == *user.name), "{runs:?}");
         let expected = usize::try_from(programs).expect("a number") + PROGRAMS_BESIDE;
+        let mut runs = Vec::new();
+        // Records are written after the answer.
+        wait_until(TIMEOUT, || {
+            let listed = ["runs", "--user", &user.name, "--limit", "1000", "--json"];
+            let listed = finish(gateway.home.onecall_with_config(&listed));
+            runs = serde_json::from_str::<Vec<Value>>(&listed.stdout).expect("a list");
+            runs.len() >= expected
+        });
+        assert!(runs.iter().all(|run| run["user"] == *user.name), "{runs:?}");
         assert_eq!(runs.len(), expected, "{}", user.name);
     }
     // The secrets and the tokens of the logins are in no file of onecall.
