@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use onecall_core::Secret;
+
 use crate::document::Node;
-use crate::error::Report;
+use crate::error::{Problem, Report};
+use crate::expand::{Environment, expand};
 use crate::locate::Directories;
 use crate::parse::MEBIBYTE;
 use crate::path::PathReader;
@@ -45,11 +48,13 @@ impl LogFiles {
     pub const NAMES: [(&str, Self); 2] = [("on", Self::On), ("off", Self::Off)];
 }
 
-/// The settings of the file that stores persistent data.
+/// The settings of the store for persistent data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreConfig {
     /// The path of the file; if absent, a file in the user's state directory.
     pub path: Option<PathBuf>,
+    /// The URL of the PostgreSQL database that is used in place of a file.
+    pub url: Option<Secret>,
     /// How long runs are kept.
     pub max_age: Duration,
     /// The size limit of all runs; the oldest are removed first.
@@ -58,12 +63,36 @@ pub struct StoreConfig {
     pub journal_mb: u64,
 }
 
-impl StoreConfig {
-    /// The path of the file: the configured one, or else the one in the user's state directory.
+/// Where the store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreLocation {
+    /// A file, which is created when it is first used.
+    File(PathBuf),
+    /// The URL of a PostgreSQL database.
+    Database(Secret),
+}
+
+impl StoreLocation {
+    /// Whether the store can be read without creating a file.
     #[must_use]
-    pub fn file(&self, directories: &Directories) -> Option<PathBuf> {
+    pub fn exists(&self) -> bool {
+        match self {
+            Self::File(path) => path.exists(),
+            Self::Database(_) => true,
+        }
+    }
+}
+
+impl StoreConfig {
+    /// Where the store is: the configured database or file, or else the file in the user's state
+    /// directory.
+    #[must_use]
+    pub fn location(&self, directories: &Directories) -> Option<StoreLocation> {
+        if let Some(url) = &self.url {
+            return Some(StoreLocation::Database(url.clone()));
+        }
         let usual = || directories.state.as_ref().map(|state| state.join("onecall/onecall.db"));
-        self.path.clone().or_else(usual)
+        self.path.clone().or_else(usual).map(StoreLocation::File)
     }
 }
 
@@ -73,11 +102,26 @@ impl Default for StoreConfig {
     fn default() -> Self {
         Self {
             path: None,
+            url: None,
             max_age: Duration::from_secs(30 * DAY),
             max_bytes: 256 * MEBIBYTE,
             journal_mb: 256,
         }
     }
+}
+
+/// Reads the URL of a database. It may contain a password, so no message shows it.
+fn read_url(node: &Node, environment: &Environment<'_>, report: &mut Report) -> Option<Secret> {
+    let what = "'url' in store";
+    let text = reader::text(node, what, report)?;
+    let text = reader::check_expanded(node, what, expand(text, environment), report)?;
+    if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+        let help = "as in 'postgres://onecall:${DATABASE_PASSWORD}@db.example.com/onecall'";
+        let message = format!("{what} must be the address of a PostgreSQL database");
+        report.add(Problem::new(node.at, message).with_help(help));
+        return None;
+    }
+    Some(Secret::new(text))
 }
 
 pub(crate) fn read_store(
@@ -89,6 +133,14 @@ pub(crate) fn read_store(
     let mut store = StoreConfig::default();
     if let Some(node) = section.get("path") {
         store.path = paths.absolute(node, "'path' in store", report);
+    }
+    if let Some(entry) = section.entry("url") {
+        if section.get("path").is_some() {
+            let message = "'path' and 'url' in store exclude each other";
+            let help = "the store is either a file or a database";
+            report.add(Problem::new(entry.at, message).with_help(help));
+        }
+        store.url = read_url(entry.value, paths.environment, report);
     }
     let mut number = |key: &str, range| {
         let what = format!("'{key}' in store");

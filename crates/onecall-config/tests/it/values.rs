@@ -551,6 +551,7 @@ fn what_is_remembered_and_reused() {
             Config {
                 store: StoreConfig {
                     path: Some("/etc/onecall/state.db".into()),
+                    url: None,
                     max_age: Duration::from_secs(2 * 86_400),
                     max_bytes: 3 << 20,
                     journal_mb: 4,

@@ -17,12 +17,14 @@ pub enum StoreError {
         /// The error of the system.
         source: io::Error,
     },
-    /// The file was written by a newer onecall; it is left unchanged.
-    #[error("the store '{}' has version {found}, and this onecall supports versions up to {known}; update onecall", path.display())]
+    /// The store was written by a newer onecall; it is left unchanged.
+    #[error(
+        "the store '{store}' has version {found}, and this onecall supports versions up to {known}; update onecall"
+    )]
     Newer {
-        /// The file.
-        path: PathBuf,
-        /// The schema version of the file.
+        /// The file, or the address of the database without its password.
+        store: String,
+        /// The schema version of the store.
         found: i64,
         /// The newest schema version that this onecall knows.
         known: i64,
@@ -61,10 +63,10 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A database operation failed; the store is unchanged.
-    #[error("the store '{}': {source}", path.display())]
+    #[error("the store '{store}': {source}")]
     Database {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the address of the database without its password.
+        store: String,
         /// The error of the database.
         source: Box<dyn StdError + Send + Sync>,
     },
@@ -91,7 +93,7 @@ pub enum StoreError {
 impl StoreError {
     /// An error of a database operation on this file.
     pub fn database(path: &Path, source: impl StdError + Send + Sync + 'static) -> Self {
-        Self::Database { path: path.to_path_buf(), source: Box::new(source) }
+        Self::Database { store: path.display().to_string(), source: Box::new(source) }
     }
 
     /// An error for a file or directory that cannot be used.

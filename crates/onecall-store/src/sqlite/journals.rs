@@ -8,9 +8,10 @@ use onecall_core::storage::{
 };
 use onecall_core::{InPlaceReason, RunId, Timestamp};
 
-use super::journal_batches::{EncodedBatch, append_batch, read_journal, total_bytes};
-use super::names::name_of;
+use super::journal_batches::{append_batch, read_journal, total_bytes};
 use super::{SqliteStore, approvals, durable_runs};
+use crate::encoding::names::name_of;
+use crate::rows::journals::EncodedBatch;
 
 impl Journals for SqliteStore {
     fn add_durable_run(&self, run: &DurableRun) -> Result<(), StoreError> {
