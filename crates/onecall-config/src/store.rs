@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use onecall_core::Secret;
+use url::{Url, form_urlencoded};
 
 use crate::document::Node;
 use crate::error::{Problem, Report};
@@ -84,6 +85,18 @@ impl StoreLocation {
 }
 
 impl StoreConfig {
+    /// The password in the URL of the database, if there is one.
+    #[must_use]
+    pub fn password(&self) -> Option<Secret> {
+        let url = Url::parse(self.url.as_ref()?.reveal()).ok()?;
+        // A plus sign in front of the host is no space, as it is in a query.
+        let before_host =
+            url.password().map(|text| format!("password={}", text.replace('+', "%2B")));
+        let query = before_host.as_deref().or(url.query())?;
+        let mut values = form_urlencoded::parse(query.as_bytes());
+        values.find(|(name, _)| name == "password").map(|(_, value)| Secret::new(value))
+    }
+
     /// Where the store is: the configured database or file, or else the file in the user's state
     /// directory.
     #[must_use]
