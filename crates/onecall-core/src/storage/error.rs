@@ -63,12 +63,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A database operation failed; the store is unchanged.
-    #[error("the store '{store}': {source}")]
+    #[error("the store '{store}': {cause}")]
     Database {
         /// The file, or the address of the database without its password.
         store: String,
-        /// The error of the database.
-        source: Box<dyn StdError + Send + Sync>,
+        /// The error of the database. It is a part of the message, and not shown once more as its source.
+        cause: Box<dyn StdError + Send + Sync>,
     },
     /// The rows of the audit trail that were to be removed are not intact. All of them are kept.
     #[error(
@@ -92,8 +92,8 @@ pub enum StoreError {
 
 impl StoreError {
     /// An error of a database operation on this file.
-    pub fn database(path: &Path, source: impl StdError + Send + Sync + 'static) -> Self {
-        Self::Database { store: path.display().to_string(), source: Box::new(source) }
+    pub fn database(path: &Path, cause: impl StdError + Send + Sync + 'static) -> Self {
+        Self::Database { store: path.display().to_string(), cause: Box::new(cause) }
     }
 
     /// An error for a file or directory that cannot be used.

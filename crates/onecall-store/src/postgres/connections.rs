@@ -96,9 +96,9 @@ impl Connections {
 
     pub(super) fn database_error(
         &self,
-        source: impl StdError + Send + Sync + 'static,
+        cause: impl StdError + Send + Sync + 'static,
     ) -> StoreError {
-        StoreError::Database { store: self.shown().to_owned(), source: Box::new(source) }
+        StoreError::Database { store: self.shown().to_owned(), cause: Box::new(cause) }
     }
 
     /// Executes `work` on a connection, in a transaction of this kind, and sends the notification with

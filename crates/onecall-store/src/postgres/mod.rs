@@ -111,7 +111,7 @@ impl PostgresStore {
     }
 
     /// The error for a value that cannot be encoded, or a random key that cannot be made.
-    fn error(&self, source: impl std::error::Error + Send + Sync + 'static) -> StoreError {
-        self.connections.database_error(source)
+    fn error(&self, cause: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+        self.connections.database_error(cause)
     }
 }
