@@ -1,10 +1,11 @@
 //! The settings of the store: what is recorded of runs, where, and for how long.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use onecall_core::Secret;
-use url::{Url, form_urlencoded};
+use url::form_urlencoded;
 
 use crate::document::Node;
 use crate::error::{Problem, Report};
@@ -88,13 +89,12 @@ impl StoreConfig {
     /// The password in the URL of the database, if there is one.
     #[must_use]
     pub fn password(&self) -> Option<Secret> {
-        let url = Url::parse(self.url.as_ref()?.reveal()).ok()?;
+        let url = self.url.as_ref()?.reveal();
+        let written = url.get(password_range(url)?)?;
         // A plus sign in front of the host is no space, as it is in a query.
-        let before_host =
-            url.password().map(|text| format!("password={}", text.replace('+', "%2B")));
-        let query = before_host.as_deref().or(url.query())?;
-        let mut values = form_urlencoded::parse(query.as_bytes());
-        values.find(|(name, _)| name == "password").map(|(_, value)| Secret::new(value))
+        let encoded = format!("password={}", written.replace('+', "%2B"));
+        let mut values = form_urlencoded::parse(encoded.as_bytes());
+        values.next().map(|(_, password)| Secret::new(password))
     }
 
     /// Where the store is: the configured database or file, or else the file in the user's state
@@ -107,6 +107,36 @@ impl StoreConfig {
         let usual = || directories.state.as_ref().map(|state| state.join("onecall/onecall.db"));
         self.path.clone().or_else(usual).map(StoreLocation::File)
     }
+}
+
+/// Where the password is in the URL of a database: in front of the host, or among the options.
+fn password_range(url: &str) -> Option<Range<usize>> {
+    let begin = url.find("://")? + 3;
+    let end = url.get(begin..)?.find('/').map_or(url.len(), |length| begin + length);
+    let at = url.get(begin..end)?.rfind('@').map(|length| begin + length);
+    let colon = at.and_then(|at| Some(begin + url.get(begin..at)?.find(':')?));
+    if let (Some(colon), Some(at)) = (colon, at) {
+        return Some(colon + 1..at);
+    }
+    let option = ["?password=", "&password="]
+        .iter()
+        .find_map(|option| Some(url.find(option)? + option.len()))?;
+    let length = url.get(option..)?.find('&').unwrap_or(url.len() - option);
+    Some(option..option + length)
+}
+
+/// The URL of a database as it is written in a configuration, with a placeholder for a password that is
+/// not the reference to a variable.
+#[must_use]
+pub fn hide_database_password(url: &str) -> String {
+    let range = password_range(url).filter(|range| {
+        url.get(range.clone()).is_some_and(|it| !it.is_empty() && !it.starts_with("${"))
+    });
+    let mut shown = url.to_owned();
+    if let Some(range) = range {
+        shown.replace_range(range, "[secret]");
+    }
+    shown
 }
 
 const DAY: u64 = 86_400;
@@ -169,4 +199,38 @@ pub(crate) fn read_store(
         store.journal_mb = mebibytes;
     }
     Some(store)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_of_a_url_is_found() {
+        let cases = [
+            ("postgres://ann:hunter2@db.example/x", Some("hunter2")),
+            ("postgres://ann:a+b%40c%25@db.example/x", Some("a+b@c%")),
+            ("postgres://ann@/x?host=/run&password=hunter2", Some("hunter2")),
+            ("postgres://ann@db.example/x", None),
+        ];
+        for (url, expected) in cases {
+            let store = StoreConfig { url: Some(Secret::new(url)), ..StoreConfig::default() };
+            assert_eq!(store.password(), expected.map(Secret::new), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_shown_without_its_password() {
+        let cases = [
+            ("postgres://ann:hunter2@db/x", "postgres://ann:[secret]@db/x"),
+            ("postgres://ann:a@b:c@db:1/x?y=z", "postgres://ann:[secret]@db:1/x?y=z"),
+            ("postgres://ann:${PASSWORD}@db/x", "postgres://ann:${PASSWORD}@db/x"),
+            ("postgres://ann@db/x?password=p&a=b", "postgres://ann@db/x?password=[secret]&a=b"),
+            ("postgres:///x?host=/run", "postgres:///x?host=/run"),
+            ("${DATABASE_URL}", "${DATABASE_URL}"),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(hide_database_password(url), expected);
+        }
+    }
 }

@@ -559,6 +559,16 @@ fn what_is_remembered_and_reused() {
                 ..plain()
             },
         ),
+        (
+            "store: {url: \"postgres://ann:${TOKEN}@db.example/x\"}",
+            Config {
+                store: StoreConfig {
+                    url: Some(Secret::new("postgres://ann:s3cret@db.example/x")),
+                    ..StoreConfig::default()
+                },
+                ..plain()
+            },
+        ),
         ("cache: {}", Config { cache: Some(cache()), ..plain() }),
         (
             "cache: {scope: run, include: [a], exclude: [b], ttl_seconds: 5, ttls: {c: 7}, max_mb: 1}",

@@ -26,7 +26,7 @@ const MAX_CONNECTIONS: usize = 8;
 /// that its own error comes first.
 const PATIENCE: Duration = Duration::from_secs(7);
 
-/// After a failed attempt to connect, calls fail at once for this time. It doubles with each failure.
+/// When the database could not be reached, calls fail at once for this time. It doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -44,7 +44,7 @@ pub(super) struct Connections {
     failure: Mutex<Option<ConnectFailure>>,
 }
 
-/// The last attempt to connect, if it failed.
+/// The last call that did not reach the database, if no later one did.
 struct ConnectFailure {
     reason: String,
     at: Instant,
@@ -144,7 +144,11 @@ impl Connections {
             },
             self.patience,
         );
-        done.unwrap_or(Err(QueryError::NoAnswer)).map_err(|error| match error {
+        let done = done.unwrap_or_else(|| {
+            self.note_failure(QueryError::NoAnswer.to_string());
+            Err(QueryError::NoAnswer)
+        });
+        done.map_err(|error| match error {
             QueryError::Newer { found, known } => {
                 StoreError::Newer { store: self.shown().to_owned(), found, known }
             }
@@ -159,20 +163,20 @@ impl Connections {
             return Err(QueryError::NoConnection(failure.reason.clone()));
         }
         let connected = self.pool.get().await.map_err(QueryError::from);
-        let mut failure = self.failure();
-        *failure = match &connected {
-            Ok(_) => None,
-            Err(error) => {
-                let last = failure.as_ref().map(|failure| failure.pause * 2);
-                let pause = last.map_or(FIRST_PAUSE, |pause| pause.min(LONGEST_PAUSE));
-                let reason = match error {
-                    QueryError::NoConnection(reason) => reason.clone(),
-                    error => error.to_string(),
-                };
-                Some(ConnectFailure { reason, at: Instant::now(), pause })
-            }
-        };
+        match &connected {
+            Ok(_) => *self.failure() = None,
+            Err(QueryError::NoConnection(reason)) => self.note_failure(reason.clone()),
+            Err(error) => self.note_failure(error.to_string()),
+        }
         connected
+    }
+
+    /// Notes that the database cannot be reached, so that the next calls do not wait for it.
+    fn note_failure(&self, reason: String) {
+        let mut failure = self.failure();
+        let last = failure.as_ref().map(|failure| failure.pause * 2);
+        let pause = last.map_or(FIRST_PAUSE, |pause| pause.min(LONGEST_PAUSE));
+        *failure = Some(ConnectFailure { reason, at: Instant::now(), pause });
     }
 
     fn failure(&self) -> MutexGuard<'_, Option<ConnectFailure>> {

@@ -5,21 +5,19 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use onecall_clients::edit::{self, EditError, PathStep, set_field};
 use onecall_clients::{FileFormat, SectionShape, own_config_section};
+use onecall_config::hide_database_password;
 use serde_json::Value;
 
 use crate::commands::editable_config::EditableConfig;
 use crate::commands::{note, say};
 use crate::terminal::print;
 
-/// Stands for a password that is not shown.
-const HIDDEN: &str = "[secret]";
-
 /// Prints a value.
 pub(super) fn get(key: &str, own: &EditableConfig) -> anyhow::Result<ExitCode> {
     let mut document =
         edit::read(own.text(), FileFormat::Yaml).map_err(|error| own.edit_error(&error))?;
     if let Some(Value::String(url)) = document.pointer_mut("/store/url") {
-        *url = without_password(url);
+        *url = hide_database_password(url);
     }
     let steps = steps(key, own)?;
     let found = steps.iter().try_fold(&document, |value, step| match step {
@@ -43,24 +41,6 @@ pub(super) fn get(key: &str, own: &EditableConfig) -> anyhow::Result<ExitCode> {
     };
     print(&format!("{text}\n"))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The URL of a database as it is written, with a placeholder for a password that is no `${VARIABLE}`.
-fn without_password(url: &str) -> String {
-    let is_plain = |password: &str| !password.is_empty() && !password.starts_with("${");
-    let mut shown = url.to_owned();
-    let authority = url.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or(rest));
-    let login = authority.and_then(|authority| authority.rsplit_once('@'));
-    if let Some((user, password)) = login.and_then(|(login, _)| login.split_once(':'))
-        && is_plain(password)
-    {
-        shown = shown.replacen(&format!("{user}:{password}@"), &format!("{user}:{HIDDEN}@"), 1);
-    }
-    let options = url.split(['?', '&']).filter_map(|option| option.strip_prefix("password="));
-    for password in options.filter(|password| is_plain(password)) {
-        shown = shown.replace(&format!("password={password}"), &format!("password={HIDDEN}"));
-    }
-    shown
 }
 
 /// Sets a value, if the configuration is valid with it.
@@ -124,28 +104,5 @@ fn explain(error: EditError, own: &EditableConfig) -> anyhow::Error {
             anyhow::anyhow!("there is no server '{name}' in {}", own.path().display())
         }
         other => own.edit_error(&other),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_is_shown_without_its_password() {
-        let cases = [
-            ("postgres://ann:hunter2@db/x", "postgres://ann:[secret]@db/x"),
-            ("postgres://ann:a@b:c@db:1/x?y=z", "postgres://ann:[secret]@db:1/x?y=z"),
-            ("postgres://ann:${PASSWORD}@db/x", "postgres://ann:${PASSWORD}@db/x"),
-            (
-                "postgres://ann@db/x?password=hunter2&a=b",
-                "postgres://ann@db/x?password=[secret]&a=b",
-            ),
-            ("postgres:///x?host=/run", "postgres:///x?host=/run"),
-            ("${DATABASE_URL}", "${DATABASE_URL}"),
-        ];
-        for (url, expected) in cases {
-            assert_eq!(without_password(url), expected);
-        }
     }
 }
