@@ -563,7 +563,7 @@ fn what_is_remembered_and_reused() {
             "store: {url: \"postgres://ann:${TOKEN}@db.example/x\"}",
             Config {
                 store: StoreConfig {
-                    url: Some(Secret::new("postgres://ann:s3cret@db.example/x")),
+                    url: Some(Secret::new("postgres://ann:t0ken@db.example/x")),
                     ..StoreConfig::default()
                 },
                 ..plain()

@@ -65,7 +65,7 @@ impl Approvals for PostgresStore {
             let has_run_ended = durable_runs::has_ended(queries, run).await?;
             let question = match check_answer(stored, has_run_ended, answer) {
                 Ok(question) => question,
-                Err(receipt) => return Ok(receipt),
+                Err(receipt) => return Ok(*receipt),
             };
             questions::set_answer(queries, item, answer).await?;
             insert_grant(queries, &question, answer).await?;

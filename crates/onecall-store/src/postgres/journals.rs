@@ -24,12 +24,7 @@ impl Journals for PostgresStore {
         &self,
         batches: &[JournalBatch],
     ) -> Result<Vec<Result<(), JournalRefusal>>, StoreError> {
-        // Compressing takes time, so it is done before any row is locked.
-        let encoded: Vec<EncodedBatch<'_>> = batches
-            .iter()
-            .map(EncodedBatch::new)
-            .collect::<serde_json::Result<_>>()
-            .map_err(|source| self.error(source))?;
+        let encoded = EncodedBatch::encode_all(batches).map_err(|source| self.error(source))?;
         self.write_durably(None, async |queries| {
             durable_runs::lock(queries, batches.iter().map(|batch| &batch.run)).await?;
             let mut total = total_bytes(queries).await?;

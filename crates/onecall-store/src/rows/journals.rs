@@ -19,7 +19,12 @@ pub(crate) struct EncodedBatch<'a> {
 }
 
 impl<'a> EncodedBatch<'a> {
-    pub(crate) fn new(batch: &'a JournalBatch) -> serde_json::Result<Self> {
+    /// Encodes several batches. Compressing takes time, so it is done before anything is locked.
+    pub(crate) fn encode_all(batches: &'a [JournalBatch]) -> serde_json::Result<Vec<Self>> {
+        batches.iter().map(Self::new).collect()
+    }
+
+    fn new(batch: &'a JournalBatch) -> serde_json::Result<Self> {
         let mut values = BTreeMap::new();
         let mut events = Vec::with_capacity(batch.events.len());
         for event in &batch.events {

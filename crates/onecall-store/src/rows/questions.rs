@@ -43,27 +43,28 @@ fn read_answer<R: Columns>(row: &R) -> Result<AnsweredVerdict, R::Error> {
     })
 }
 
-/// The receipt for an answer to a question that is not accepted because of the question itself.
-/// Otherwise the result is the question, which is open and whose run has not ended.
+/// Whether a stored question may be answered with `answer`. The result is the question, which is open, or
+/// the receipt that says why the answer does not count.
 pub(crate) fn check_answer(
     stored: Option<StoredQuestion>,
     has_run_ended: bool,
     answer: &AnsweredVerdict,
-) -> Result<ApprovalQuestion, AnswerReceipt> {
+) -> Result<ApprovalQuestion, Box<AnswerReceipt>> {
+    let refused = |receipt| Err(Box::new(receipt));
     let question = match stored {
-        None => return Err(AnswerReceipt::Unknown),
+        None => return refused(AnswerReceipt::Unknown),
         Some(StoredQuestion { state: QuestionState::Answered(first), .. }) => {
-            return Err(AnswerReceipt::AlreadyAnswered(first));
+            return refused(AnswerReceipt::AlreadyAnswered(first));
         }
         Some(StoredQuestion { state: QuestionState::Withdrawn, .. }) => {
-            return Err(AnswerReceipt::Withdrawn);
+            return refused(AnswerReceipt::Withdrawn);
         }
         Some(StoredQuestion { state: QuestionState::Open, question }) => question,
     };
     match () {
-        () if has_run_ended => Err(AnswerReceipt::Withdrawn),
-        () if !question.allows(answer.way) => Err(AnswerReceipt::WayNotAllowed),
-        () if !question.kind.accepts(&answer.verdict) => Err(AnswerReceipt::DoesNotFit),
+        () if has_run_ended => refused(AnswerReceipt::Withdrawn),
+        () if !question.allows(answer.way) => refused(AnswerReceipt::WayNotAllowed),
+        () if !question.kind.accepts(&answer.verdict) => refused(AnswerReceipt::DoesNotFit),
         () => Ok(question),
     }
 }

@@ -55,7 +55,7 @@ impl Approvals for SqliteStore {
             };
             let question = match check_answer(stored, has_run_ended, answer) {
                 Ok(question) => question,
-                Err(receipt) => return Ok(receipt),
+                Err(receipt) => return Ok(*receipt),
             };
             questions::set_answer(transaction, item, answer)?;
             insert_grant(transaction, &question, answer)?;

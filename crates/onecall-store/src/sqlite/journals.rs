@@ -24,11 +24,7 @@ impl Journals for SqliteStore {
         &self,
         batches: &[JournalBatch],
     ) -> Result<Vec<Result<(), JournalRefusal>>, StoreError> {
-        // Compressing takes time, so it is done while other processes can still write.
-        let encoded: Vec<EncodedBatch<'_>> = batches
-            .iter()
-            .map(EncodedBatch::new)
-            .collect::<serde_json::Result<_>>()
+        let encoded = EncodedBatch::encode_all(batches)
             .map_err(|source| StoreError::database(&self.path, source))?;
         self.write_durably(|transaction| {
             let mut total = total_bytes(transaction)?;
