@@ -40,12 +40,27 @@ wait $server
 test $kept = 0 || rm -rf "$folder"
 "#;
 
+/// Makes a root and a certificate for this machine.
+const MAKE_CERTIFICATE: &str = r#"
+set -e
+umask 077
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=root of the tests" \
+  -addext "basicConstraints=critical,CA:TRUE" -keyout root.key -out root.crt
+openssl req -newkey rsa:2048 -nodes -subj "/CN=localhost" -keyout server.key -out server.csr
+printf "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth" > extensions
+openssl x509 -req -in server.csr -CA root.crt -CAkey root.key -CAcreateserial -days 2 \
+  -extfile extensions -out server.crt
+chmod 644 root.crt
+"#;
+
 /// A server with an empty data folder. It is stopped, and its folder is removed, when this is dropped or
 /// when its process ends.
 pub struct PostgresServer {
     binaries: PathBuf,
     folder: PathBuf,
     port: u16,
+    /// Settings in addition to those that every server of the tests has.
+    options: Vec<String>,
     running: Option<RunningServer>,
 }
 
@@ -85,8 +100,34 @@ impl PostgresServer {
     /// Creates a server and starts it. If PostgreSQL is not installed, the result is `None`, and it is
     /// printed that the test is skipped.
     #[must_use]
-    #[allow(clippy::print_stderr, reason = "a skipped test says so")]
     pub fn start_new() -> Option<Self> {
+        let mut server = Self::create()?;
+        server.start();
+        Some(server)
+    }
+
+    /// Creates a server with a certificate for `localhost` and starts it. The path is that of the root by
+    /// which the certificate is trusted. The result is `None` as with [`start_new`](Self::start_new).
+    #[must_use]
+    pub fn start_encrypted() -> Option<(Self, PathBuf)> {
+        let mut server = Self::create()?;
+        let mut openssl = server.command(Path::new("/bin/sh"));
+        let made = openssl.args(["-c", MAKE_CERTIFICATE]).output().expect("a shell");
+        assert!(made.status.success(), "{made:?}");
+        let path = |name: &str| server.folder.join(name).display().to_string();
+        let (certificate, key) = (path("server.crt"), path("server.key"));
+        server.options = vec![
+            "ssl=on".to_owned(),
+            format!("ssl_cert_file={certificate}"),
+            format!("ssl_key_file={key}"),
+        ];
+        server.start();
+        let root = server.folder.join("root.crt");
+        Some((server, root))
+    }
+
+    #[allow(clippy::print_stderr, reason = "a skipped test says so")]
+    fn create() -> Option<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let Some(binaries) = binaries() else {
             eprintln!("skipped: PostgreSQL is not installed, so nothing is tested with it");
@@ -96,9 +137,9 @@ impl PostgresServer {
         let name = format!("onecall-postgres-{}-{number}", std::process::id());
         let folder = env::temp_dir().join(name);
         fs::create_dir(&folder).expect("the folder of the server");
-        let mut server = Self { binaries, folder, port: free_port(), running: None };
+        let (port, options, running) = (free_port(), Vec::new(), None);
+        let server = Self { binaries, folder, port, options, running };
         server.create_data();
-        server.start();
         Some(server)
     }
 
@@ -110,6 +151,7 @@ impl PostgresServer {
         keeper.args(["-p", &self.port.to_string(), "-h", "127.0.0.1", "-k", ""]);
         // Tests survive without what protects from a power failure.
         keeper.args(["-c", "fsync=off", "-c", "max_connections=300"]);
+        keeper.args(self.options.iter().flat_map(|option| ["-c", option]));
         let log = fs::File::create(self.folder.join("log")).expect("the log of the server");
         let mut keeper = keeper
             .stdin(Stdio::piped())

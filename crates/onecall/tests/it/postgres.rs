@@ -146,3 +146,23 @@ fn a_gateway_starts_without_its_database() {
                     server: Connection refused (os error 111)\n";
     assert_eq!((runs.code, runs.stderr.as_str()), (Some(2), expected));
 }
+
+#[test]
+fn a_connection_is_encrypted_if_the_certificate_is_trusted() {
+    let Some((server, root)) = PostgresServer::start_encrypted() else { return };
+    let url = server.create_database().replace("127.0.0.1", "localhost");
+    let encrypted = url.replace("sslmode=disable", "sslmode=require");
+    let machine = Machine::new(&encrypted, json!({}));
+    let list = |trusts_root: bool| {
+        let mut command = machine.command(&["users", "list"]);
+        if trusts_root {
+            command.env("SSL_CERT_FILE", &root);
+        }
+        finish(command)
+    };
+    let refused = list(false);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("invalid peer certificate: UnknownIssuer"), "{refused:?}");
+    let listed = list(true);
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+}
