@@ -25,6 +25,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
              are compared with CPython's stored output"
         );
     }
+    if testkit::postgres::binaries().is_none() {
+        eprintln!("skipped: PostgreSQL is not installed, so no test of the store in a database");
+    }
     cargo::build_binaries()?;
     let mut test = cargo("test");
     test.args(["--workspace", "--no-fail-fast", "--"]).args(arguments);

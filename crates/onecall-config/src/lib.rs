@@ -70,7 +70,7 @@ pub use ownership::{check_own_file, check_own_folder};
 pub use private_file::{open_lock_file, read_private_file, read_secret_file, replace_private_file};
 pub use schema::{json_schema, markdown_reference};
 pub use secrets::{MAX_SECRET_BYTES, Secrets, SecretsError, SecretsFile};
-pub use store::{LogFiles, RecordLevel, StoreConfig};
+pub use store::{LogFiles, RecordLevel, StoreConfig, StoreLocation, hide_database_password};
 pub use telemetry::TelemetryConfig;
 pub use trust::{TrustError, TrustStore};
 pub use user_template::{MissingSecrets, PerUserSettings, UserTemplate};

@@ -2,7 +2,6 @@
 //! here start no server, but may be outdated.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use onecall_bridge::{
     AdmittedTools, QuarantinedTool, ServerIdentity, ToolWatch, local_definitions,
 };
 use onecall_catalog::{Catalog, ToolDefinition, permits};
-use onecall_config::{Config, LocalTool, ServerConfig, Transport};
+use onecall_config::{Config, LocalTool, ServerConfig, StoreLocation, Transport};
 use onecall_core::{CallableName, ServerName, Timestamp, ToolSpec};
 use onecall_store::read_listings;
 
@@ -80,10 +79,10 @@ impl LastKnownTools {
         known
     }
 
-    /// The names of the tools that programs may call, read from the store file at `store`. Starts
+    /// The names of the tools that programs may call, read from the store. Starts
     /// no server, writes nothing and waits for no lock: see [`read_listings`].
     #[must_use]
-    pub fn stored_tool_names(store: &Path, config: &Config) -> Vec<CallableName> {
+    pub fn stored_tool_names(store: &StoreLocation, config: &Config) -> Vec<CallableName> {
         let keys: Vec<_> = config.servers.iter().map(ServerIdentity::of_entry).collect();
         // The listings come in the order of the servers in `keys`.
         let mut stored = read_listings(store, &keys, Timestamp::now()).into_iter();

@@ -82,6 +82,13 @@ impl UserBridges {
         bridge
     }
 
+    /// Whether the secrets of a user were read a short time ago, so that [`Self::bridge`] reads none.
+    /// This never waits: if it cannot find out at once, the result is `false`.
+    pub(crate) fn is_checked(&self, user: &UserName) -> bool {
+        let Ok(bridges) = self.bridges.try_lock() else { return false };
+        bridges.get(user).is_some_and(|known| known.checked.elapsed() < CHECK_INTERVAL)
+    }
+
     /// Applies a new configuration to the bridges that exist.
     pub(crate) fn reconfigure(&self, config: &Config) {
         let servers = per_user(config);

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::Gateway;
 use crate::rules::ProgramRules;
+use crate::user_bridges::UserBridges;
 
 /// How many views are kept although no request uses them.
 const MAX_IDLE_VIEWS: usize = 256;
@@ -39,11 +40,21 @@ impl Gateway {
     }
 
     /// The gateway as this user sees it. Programs, lists and calls of the result are those of the user.
-    #[must_use]
-    pub fn for_principal(self: &Arc<Self>, principal: &Arc<Principal>) -> Arc<Self> {
+    pub async fn for_principal(self: &Arc<Self>, principal: &Arc<Principal>) -> Arc<Self> {
         if *principal == self.access.principal {
             return Arc::clone(self);
         }
+        let reads_store = |bridges: &UserBridges| !bridges.is_checked(&principal.user);
+        if !self.shared.user_bridges.as_ref().is_some_and(reads_store) {
+            return self.find_view(principal);
+        }
+        // The secrets of the user are read from the store, which may take long to answer.
+        let (gateway, user) = (Arc::clone(self), Arc::clone(principal));
+        let found = tokio::task::spawn_blocking(move || gateway.find_view(&user)).await;
+        found.unwrap_or_else(|_| self.find_view(principal))
+    }
+
+    fn find_view(self: &Arc<Self>, principal: &Arc<Principal>) -> Arc<Self> {
         let known = self.views.lock().get(principal).cloned();
         if let Some(view) = known {
             if let Some(bridges) = &self.shared.user_bridges {

@@ -86,8 +86,8 @@ impl Handler {
     }
 
     /// The gateway as the user of a request with these extensions sees it.
-    pub(crate) fn gateway_for(&self, extensions: &Extensions) -> Arc<Gateway> {
-        self.gateway.for_principal(&principal(extensions))
+    pub(crate) async fn gateway_for(&self, extensions: &Extensions) -> Arc<Gateway> {
+        self.gateway.for_principal(&principal(extensions)).await
     }
 
     pub(crate) fn client(&self) -> ClientId {
@@ -120,7 +120,7 @@ impl Handler {
     ) -> Result<CallToolResponse, ToolRequestError> {
         let program = arguments.program(self.session_owner())?;
         if arguments.flag("dry_run")? {
-            let preview = self.gateway_for(&context.extensions).preview(&program).await;
+            let preview = self.gateway_for(&context.extensions).await.preview(&program).await;
             let text = preview.to_string();
             let answer = if preview.refusal.is_some() { failure(text) } else { success(text) };
             return Ok(answer.into());
@@ -135,7 +135,7 @@ impl Handler {
         request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         let program = arguments.whole_program(&gateway.limits())?;
         let file = match arguments.optional_text("filename")? {
             Some(name) => gateway.save(&program, name).await?,
@@ -153,7 +153,7 @@ impl Handler {
         request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         if Box::pin(gateway.has_to_be_durable(&run)).await {
             return Box::pin(self.begin_durable(run, request, context)).await;
         }
@@ -185,7 +185,7 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ToolRequestError> {
         let arguments = to_raw_value(arguments).map_err(ToolRequestError::NotSerialized)?;
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         let budget = self.budget_for(&context.extensions);
         budget.wait_until_free().await;
         let (progress, channel) = ClientProgress::for_exposed_tool(self.client, budget, &context);
@@ -242,7 +242,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         self.list_notifier.notify_client(gateway, context.peer);
     }
 
@@ -256,7 +256,7 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let gateway = self.gateway_for(&subscription.request_context().extensions);
+        let gateway = self.gateway_for(&subscription.request_context().extensions).await;
         self.list_notifier.notify_subscriber(&gateway, subscription).await;
         Ok(())
     }
@@ -270,7 +270,7 @@ impl ServerHandler for Handler {
             client::capabilities_of(Some(&request.capabilities), Some(&request.protocol_version));
         context.peer.set_peer_info(request.clone());
         self.is_persistent.store(true, Ordering::Relaxed);
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         let idle = client::idle_client(self.client, context.peer, abilities);
         gateway.clients().set_client(Arc::clone(&idle));
         let registration = gateway.clients().register(idle);
@@ -298,7 +298,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
-        self.gateway_for(&context.extensions).roots_changed();
+        self.gateway_for(&context.extensions).await.roots_changed();
     }
 
     async fn list_tools(
@@ -307,7 +307,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let mut tools = self.definitions.clone();
-        let exposed = self.gateway_for(&context.extensions).exposed_tools().await;
+        let exposed = self.gateway_for(&context.extensions).await.exposed_tools().await;
         tools.extend(exposed.iter().filter_map(exposed::definition));
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -317,7 +317,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         self.list_notifier.mark_resources_listed(&gateway);
         let cursor = request.as_ref().and_then(|it| it.cursor.as_deref());
         resources::list(&gateway, cursor).await
@@ -336,7 +336,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         resources::read(&gateway, &request.uri).await.map(Into::into)
     }
 
@@ -345,7 +345,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         Ok(CompleteResult::new(resources::complete(&gateway, &request).await))
     }
 
@@ -357,7 +357,7 @@ impl ServerHandler for Handler {
         let given = request.arguments.clone().unwrap_or_default();
         let arguments = OwnToolArguments { tool: request.name.as_ref(), given: &given };
         let cancelled = context.ct.clone();
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         let answer = async {
             if let Some(state) = &request.request_state {
                 let answer = self.continue_exchange(state, &request, context).await?;

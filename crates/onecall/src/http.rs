@@ -10,7 +10,7 @@ use onecall_config::Config;
 use onecall_gateway::Authenticator;
 use onecall_server::{AllowedHostHeader, AllowedOrigin, BearerToken, HttpSettings};
 
-use crate::durable_store;
+use crate::store;
 
 /// The variable with the token, if no option gives one.
 const TOKEN_VARIABLE: &str = "ONECALL_TOKEN";
@@ -101,7 +101,7 @@ pub(crate) fn configure(settings: &mut HttpSettings, config: &Config) -> anyhow:
         settings.hosts.extend(host.parse::<AllowedHostHeader>().ok());
         settings.origins.extend(format!("{scheme}://{host}").parse::<AllowedOrigin>().ok());
     }
-    let store = durable_store::open_users(config)?;
+    let store = store::open(config)?;
     settings.users = Some(Authenticator::start(users.clone(), store)?);
     Ok(())
 }

@@ -10,7 +10,7 @@ use onecall_core::{CallableName, ServerName};
 use onecall_gateway::{LastKnownTools, ListingStore, redactor};
 
 use crate::cli::Global;
-use crate::setup;
+use crate::{setup, store};
 
 /// How long a command waits for the store to be written.
 const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,9 +27,8 @@ pub(crate) fn save(bridge: &Bridge, config: &Config) {
 /// used: a listing is found only through a server in the configuration, so that does no harm.
 pub(crate) fn remove<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Global) {
     let Some(config) = config(global) else { return };
-    let file = config.store.file(&ProcessContext::current().directories);
     // Opening a store that does not exist would create one.
-    if file.is_some_and(|file| file.exists())
+    if store::location(&config).is_some_and(|location| location.exists())
         && let Some(writer) = setup::store(&config)
     {
         let servers: Vec<ServerName> = servers.into_iter().map(ServerName::new).collect();
@@ -43,8 +42,7 @@ pub(crate) fn remove<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Gl
 pub(crate) fn tool_names(global: &Global) -> Vec<CallableName> {
     let names = || {
         let config = config(global)?;
-        let file = config.store.file(&ProcessContext::current().directories)?;
-        Some(LastKnownTools::stored_tool_names(&file, &config))
+        Some(LastKnownTools::stored_tool_names(&store::location(&config)?, &config))
     };
     names().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use onecall_config::{
     Config, ConfigOrigin, LoadedConfig, ProcessContext, SandboxMode, TelemetryConfig,
 };
 use onecall_core::Workspace;
-use onecall_core::storage::{AuditTrail, DurableStore, Users as UserStore};
+use onecall_core::storage::{AuditTrail, CompleteStore, DurableStore, Users as UserStore};
 use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
 use onecall_gateway::{Gateway, GatewayStorage, ToolFolder};
 use onecall_runtime::StoreWriter;
@@ -19,7 +19,7 @@ use onecall_server::Approvals;
 use crate::cli::Global;
 use crate::logging::announce;
 use crate::terminal::is_quiet;
-use crate::{logs, protection, user_vault, waiting};
+use crate::{logs, protection, store, user_vault, waiting};
 
 /// Loads the configuration and logs its warnings. Fails if it gives programs a folder that they
 /// must not have. Servers get the credentials of the local user.
@@ -171,15 +171,23 @@ pub(crate) fn gateway_with(
 ) -> anyhow::Result<Arc<Gateway>> {
     let LoadedConfig { config, source, .. } = loaded;
     logs::configure(&config);
-    let Stores { store, durable, audit, users } = stores(&config);
+    let Stores { complete, writer } = stores(&config);
+    complete.as_ref().map_or(Ok(()), |store| store::prepare(&config, store.as_ref()))?;
     // All programs see the same folder, so there is none where users may call different tools.
     let is_same_for_all = config.users.is_none() && config.policy.is_none();
     let tool_folder = is_same_for_all.then(tool_folder).flatten();
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let user_vault = config.users.as_ref().and_then(|_| user_vault::vault(&config));
-    let storage =
-        GatewayStorage { store, tool_folder, downloads, durable, audit, user_vault, users };
+    let for_users = complete.clone().filter(|_| config.users.is_some());
+    let storage = GatewayStorage {
+        store: writer,
+        tool_folder,
+        downloads,
+        durable: complete.clone().map(|store| -> Arc<dyn DurableStore> { store }),
+        audit: complete.clone().map(|store| -> Arc<dyn AuditTrail> { store }),
+        user_vault: for_users.map(user_vault::in_store),
+        users: complete.map(|store| -> Arc<dyn UserStore> { store }),
+    };
     let gateway = Gateway::start(config, start, engines, guard()?, storage)?;
     let approvals = match gateway.approvals() {
         Some(_) => Approvals::On,
@@ -191,37 +199,25 @@ pub(crate) fn gateway_with(
     Ok(gateway)
 }
 
-/// The store in the forms in which its users need it. All are `None` if there is no folder for it.
+/// The store of a configuration. Both are `None` if there is no folder for it.
 #[derive(Default)]
 pub(crate) struct Stores {
+    /// The store itself, for everything that waits until it is written.
+    pub(crate) complete: Option<Arc<dyn CompleteStore>>,
     /// The writer for records and caches.
-    pub(crate) store: Option<Arc<StoreWriter>>,
-    /// The store of journals and approvals.
-    pub(crate) durable: Option<Arc<dyn DurableStore>>,
-    /// The store of the audit trail.
-    pub(crate) audit: Option<Arc<dyn AuditTrail>>,
-    /// The store of users and their tokens.
-    pub(crate) users: Option<Arc<dyn UserStore>>,
+    pub(crate) writer: Option<Arc<StoreWriter>>,
 }
 
-/// The store of a configuration. Its file is opened when it is first used.
+/// The store of a configuration. It is opened when it is first used.
 pub(crate) fn stores(config: &Config) -> Stores {
-    let Some(file) = config.store.file(&ProcessContext::current().directories) else {
-        return Stores::default();
-    };
-    let store = onecall_store::open_durable(file, config.store.journal_mb);
-    let writer = Arc::new(StoreWriter::start(store.clone()));
-    Stores {
-        store: Some(writer),
-        durable: Some(store.clone()),
-        audit: Some(store.clone()),
-        users: Some(store),
-    }
+    let complete = store::open_if_located(config);
+    let writer = complete.clone().map(|store| Arc::new(StoreWriter::start(store)));
+    Stores { complete, writer }
 }
 
 /// The writer for the store. The store is opened when it is first used.
 pub(crate) fn store(config: &Config) -> Option<Arc<StoreWriter>> {
-    stores(config).store
+    stores(config).writer
 }
 
 /// The user's file of servers whose command downloads what it runs.

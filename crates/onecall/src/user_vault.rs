@@ -2,22 +2,20 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
 use onecall_config::{Config, ProcessContext};
+use onecall_core::storage::CompleteStore;
 use onecall_login::{UserCredentials, UserVault};
+
+use crate::store;
 
 /// The vault of a configuration. Its store is created when something is written.
 pub(crate) fn open(config: &Config) -> anyhow::Result<Arc<UserVault>> {
-    vault(config).map(Arc::new).context(
-        "onecall cannot find your state directory, where the store is: set HOME or XDG_STATE_HOME, \
-         or `path` under `store` in the configuration",
-    )
+    Ok(Arc::new(in_store(store::open(config)?)))
 }
 
 /// The vault of a configuration, if its store exists. Reading it would create the store.
 pub(crate) fn open_existing(config: &Config) -> Option<Arc<UserVault>> {
-    let file = config.store.file(&ProcessContext::current().directories)?;
-    file.exists().then(|| vault(config)).flatten().map(Arc::new)
+    store::open_existing(config).map(|store| Arc::new(in_store(store)))
 }
 
 /// The credentials of users, for a process that runs programs of the local user.
@@ -33,10 +31,7 @@ pub(crate) fn resolve_for_local_user(config: &mut Config) {
     }
 }
 
-/// The vault of a configuration; `None` if there is no folder for its store.
-pub(crate) fn vault(config: &Config) -> Option<UserVault> {
-    let directories = ProcessContext::current().directories;
-    let file = config.store.file(&directories)?;
-    let store = onecall_store::open_durable(file, config.store.journal_mb);
-    Some(UserVault::new(store, &directories))
+/// The vault in a store.
+pub(crate) fn in_store(store: Arc<dyn CompleteStore>) -> UserVault {
+    UserVault::new(store, &ProcessContext::current().directories)
 }

@@ -19,6 +19,7 @@ pub mod fixture;
 pub mod identity_provider;
 pub mod mcp;
 pub mod packages;
+pub mod postgres;
 pub mod process;
 pub mod remote;
 pub mod rpc;

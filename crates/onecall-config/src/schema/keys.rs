@@ -535,6 +535,12 @@ pub(crate) const STORE: &[Key] = &[
         "The file of the store.",
     ),
     key(
+        "url",
+        ValueKind::Text,
+        "(the store is a file)",
+        "A PostgreSQL database in place of the file, as in `postgres://onecall:${DATABASE_PASSWORD}@db.example.com/onecall`, for gateways on several machines.",
+    ),
+    key(
         "keep_days",
         ValueKind::Integer { min: 1, max: 36_500 },
         "30",

@@ -183,6 +183,18 @@ fn approvals() {
             "3:3: 'ways' in approvals is empty, but 'ask' or 'hints' names calls that need an approval: nobody could answer\n  help: name at least one of client, cli, page, or leave 'ways' out",
         ),
         (
+            "store:\n  path: a.db\n  url: postgres://db.example/x",
+            "3:3: 'path' and 'url' in store exclude each other\n  help: the store is either a file or a database",
+        ),
+        (
+            "store: {url: \"mysql://ann:hunter2@db.example/x\"}",
+            "1:14: 'url' in store must be the address of a PostgreSQL database\n  help: as in 'postgres://onecall:${DATABASE_PASSWORD}@db.example.com/onecall'",
+        ),
+        (
+            "store: {url: \"postgres://ann:${NO_SUCH_SECRET}@db.example/x\"}",
+            "1:14: environment variable 'NO_SUCH_SECRET' is not set (in 'url' in store)\n  help: store it with `onecall secrets set NO_SUCH_SECRET`, set it before starting onecall, or write ${NO_SUCH_SECRET:-default}",
+        ),
+        (
             "approvals:\n  webhook: {url: \"https://h.example/\"}",
             "2:3: 'webhook' in approvals needs 'secret'\n  help: messages are signed with it, so that their receiver can trust them",
         ),

@@ -551,9 +551,20 @@ fn what_is_remembered_and_reused() {
             Config {
                 store: StoreConfig {
                     path: Some("/etc/onecall/state.db".into()),
+                    url: None,
                     max_age: Duration::from_secs(2 * 86_400),
                     max_bytes: 3 << 20,
                     journal_mb: 4,
+                },
+                ..plain()
+            },
+        ),
+        (
+            "store: {url: \"postgres://ann:${TOKEN}@db.example/x\"}",
+            Config {
+                store: StoreConfig {
+                    url: Some(Secret::new("postgres://ann:t0ken@db.example/x")),
+                    ..StoreConfig::default()
                 },
                 ..plain()
             },

@@ -20,12 +20,13 @@ pub struct StoredAnswer {
     pub expires_at: Timestamp,
 }
 
-/// The version of a store at some moment. Between two equal versions nothing was written.
+/// The version of the cached answers at some moment. Between two equal versions no process has changed
+/// one. It may change with other writes, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreVersion {
-    /// The connection that reported the version: each connection has its own counter.
+    /// The connection or store that reported the version: each has its own counter.
     pub connection: u64,
-    /// The counter of that connection.
+    /// The counter.
     pub count: i64,
 }
 
@@ -53,14 +54,14 @@ pub trait AnswerStore: Send + Sync {
     /// If the store cannot be read.
     fn answer(&self, key: &AnswerKey, now: Timestamp) -> Result<Option<StoredAnswer>, StoreError>;
 
-    /// The current version of the store.
+    /// The current version of the answers.
     ///
     /// # Errors
     /// If the version cannot be read.
     fn version(&self) -> Result<StoreVersion, StoreError>;
 
-    /// Whether nothing has been written since `version`. The method never blocks: if it cannot find
-    /// out at once, it returns `false`.
+    /// Whether no answer has changed since `version`. A change by a process on another machine is noticed
+    /// within a second. The method never blocks: if it cannot find out at once, it returns `false`.
     fn is_unchanged_since(&self, version: StoreVersion) -> bool;
 
     /// Stores an answer and replaces an earlier one. The names are those that

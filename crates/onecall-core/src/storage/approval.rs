@@ -136,7 +136,9 @@ pub trait Approvals: Send + Sync {
     /// If the store cannot be written.
     fn revoke_grant(&self, item: &ItemId) -> Result<bool, StoreError>;
 
-    /// A number that changes whenever any process writes to the store. It is cheap to read.
+    /// A number that changes whenever any process changes questions, approvals of later calls, or durable
+    /// runs; it may change with other writes, too. A change by a process on another machine is noticed
+    /// within a second. It is cheap to read.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -17,12 +17,14 @@ pub enum StoreError {
         /// The error of the system.
         source: io::Error,
     },
-    /// The file was written by a newer onecall; it is left unchanged.
-    #[error("the store '{}' has version {found}, and this onecall supports versions up to {known}; update onecall", path.display())]
+    /// The store was written by a newer onecall; it is left unchanged.
+    #[error(
+        "the store '{store}' has version {found}, and this onecall supports versions up to {known}; update onecall"
+    )]
     Newer {
-        /// The file.
-        path: PathBuf,
-        /// The schema version of the file.
+        /// The file, or the address of the database without its password.
+        store: String,
+        /// The schema version of the store.
         found: i64,
         /// The newest schema version that this onecall knows.
         known: i64,
@@ -61,12 +63,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A database operation failed; the store is unchanged.
-    #[error("the store '{}': {source}", path.display())]
+    #[error("the store '{store}': {cause}")]
     Database {
-        /// The file.
-        path: PathBuf,
-        /// The error of the database.
-        source: Box<dyn StdError + Send + Sync>,
+        /// The file, or the address of the database without its password.
+        store: String,
+        /// The error of the database. It is a part of the message, and not shown once more as its source.
+        cause: Box<dyn StdError + Send + Sync>,
     },
     /// The rows of the audit trail that were to be removed are not intact. All of them are kept.
     #[error(
@@ -90,8 +92,8 @@ pub enum StoreError {
 
 impl StoreError {
     /// An error of a database operation on this file.
-    pub fn database(path: &Path, source: impl StdError + Send + Sync + 'static) -> Self {
-        Self::Database { path: path.to_path_buf(), source: Box::new(source) }
+    pub fn database(path: &Path, cause: impl StdError + Send + Sync + 'static) -> Self {
+        Self::Database { store: path.display().to_string(), cause: Box::new(cause) }
     }
 
     /// An error for a file or directory that cannot be used.

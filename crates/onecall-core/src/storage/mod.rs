@@ -64,3 +64,8 @@ impl<T: RunStore + ShapeStore + AnswerStore + ToolListStore> Store for T {}
 pub trait DurableStore: Journals + Approvals {}
 
 impl<T: Journals + Approvals> DurableStore for T {}
+
+/// A store that implements all storage traits.
+pub trait CompleteStore: Store + DurableStore + AuditTrail + Users + UserSecretStore {}
+
+impl<T: Store + DurableStore + AuditTrail + Users + UserSecretStore> CompleteStore for T {}

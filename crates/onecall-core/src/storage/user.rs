@@ -186,7 +186,9 @@ pub trait Users: Send + Sync {
     /// If the store cannot be written.
     fn note_token_use(&self, id: &str, now: Timestamp) -> Result<(), StoreError>;
 
-    /// A number that changes whenever any process writes to the store. It is cheap to read.
+    /// A number that changes whenever any process changes users, their tokens or their secrets; it may
+    /// change with other writes, too. A change by a process on another machine is noticed within a second.
+    /// It is cheap to read.
     ///
     /// # Errors
     /// If the store cannot be read.

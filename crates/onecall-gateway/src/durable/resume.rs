@@ -56,7 +56,7 @@ impl Gateway {
     pub async fn resume(self: &Arc<Self>, run: &RunId) -> Result<(), ResumeError> {
         let runs = self.durable_runs().ok_or(ResumeError::NotConfigured)?;
         let (live, stored, client) = runs.take_over(run).await?;
-        let view = self.for_principal(&live.principal);
+        let view = self.for_principal(&live.principal).await;
         view.spawn_run(live, stored.request, client, stored.capabilities);
         runs.notify_change();
         Ok(())

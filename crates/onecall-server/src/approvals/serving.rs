@@ -28,7 +28,7 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         let (progress, channel) = self.progress(&gateway, given, &context);
         let client = progress.client();
         let follower = gateway.begin_durable(request, Arc::new(progress)).await?;
@@ -43,7 +43,7 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         let state = InputState::first(RunId::from_existing(run));
         if !gateway.owns_run(&state.run).await.map_err(WaitError::Store)? {
             return Err(WaitError::Unknown(run.to_owned()).into());
@@ -63,7 +63,7 @@ impl Handler {
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<Result<CallToolResponse, ToolRequestError>, ErrorData> {
-        let gateway = self.gateway_for(&context.extensions);
+        let gateway = self.gateway_for(&context.extensions).await;
         let (progress, channel) = self.progress(&gateway, given, &context);
         let owner = state_owner(gateway.user(), &progress.client(), given);
         let responses = given.input_responses.as_ref();
@@ -102,7 +102,7 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
         let Following { client, follower, channel } = following;
-        let gateway = &self.gateway_for(&context.extensions);
+        let gateway = &self.gateway_for(&context.extensions).await;
         let settings = gateway.approvals().unwrap_or_default();
         let watch = gateway.watch_run(&state.run).ok_or(WaitError::NotConfigured)?;
         let waiter = RunWaiter {

@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
+use onecall_core::Timestamp;
 use onecall_core::storage::{
     AnswerKey, AnswerSize, AnswerStore, MAX_ANSWER_BYTES, StoreError, StoreVersion, StoredAnswer,
 };
-use onecall_core::{Timestamp, ToolValue};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::connection::FileConnection;
 use super::{SqliteStore, to_i64, to_u64};
-
-/// How many answers are removed in one statement.
-const BATCH: i64 = 256;
+use crate::rows::answers::{AnswerRow, BATCH, EncodedAnswer, count_to_remove, read_size};
 
 impl AnswerStore for SqliteStore {
     fn answer(&self, key: &AnswerKey, now: Timestamp) -> Result<Option<StoredAnswer>, StoreError> {
@@ -50,13 +48,7 @@ impl AnswerStore for SqliteStore {
         tool: &str,
         answer: &StoredAnswer,
     ) -> Result<(), StoreError> {
-        let (kind, text) = answer.value.encode();
-        let bytes = text.len() + server.len() + tool.len() + key.len();
-        if bytes > MAX_ANSWER_BYTES {
-            let (what, limit) = ("an answer", MAX_ANSWER_BYTES);
-            return Err(StoreError::TooLarge { what, bytes, limit });
-        }
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let encoded = EncodedAnswer::new(key, server, tool, answer)?;
         self.write(|transaction| {
             transaction.execute(
                 "INSERT OR REPLACE INTO answers
@@ -68,9 +60,9 @@ impl AnswerStore for SqliteStore {
                     tool,
                     answer.stored_at.0,
                     answer.expires_at.0,
-                    bytes,
-                    kind,
-                    text
+                    encoded.bytes,
+                    encoded.kind,
+                    encoded.text
                 ],
             )?;
             Ok(())
@@ -130,16 +122,7 @@ impl AnswerStore for SqliteStore {
                 "SELECT server, tool, count(*), sum(bytes), sum(hits) FROM answers
                  WHERE expires_ms > ?1 GROUP BY server, tool ORDER BY server, tool",
             )?;
-            let rows = statement.query_map(params![now.0], |row| {
-                Ok(AnswerSize {
-                    server: row.get(0)?,
-                    tool: row.get(1)?,
-                    entries: to_u64(row.get(2)?),
-                    bytes: to_u64(row.get(3)?),
-                    hits: to_u64(row.get(4)?),
-                })
-            })?;
-            rows.collect()
+            statement.query_map(params![now.0], |row| read_size(row))?.collect()
         })
     }
 }
@@ -151,14 +134,6 @@ fn version(file_connection: &FileConnection) -> rusqlite::Result<StoreVersion> {
     Ok(StoreVersion { connection: file_connection.number, count })
 }
 
-/// The result of looking a key up.
-enum AnswerRow {
-    None,
-    Answer(StoredAnswer),
-    /// The row is malformed.
-    Malformed,
-}
-
 fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::Result<AnswerRow> {
     // A value that is too long is not read; NULL makes the row malformed.
     let mut statement = connection.prepare_cached(
@@ -166,30 +141,14 @@ fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::R
          FROM answers WHERE key = ?1",
     )?;
     let longest = i64::try_from(MAX_ANSWER_BYTES).unwrap_or(i64::MAX);
-    let found =
-        statement.query_row(params![key, longest], |row| Ok(parse_row(row, now))).optional()?;
+    let found = statement
+        .query_row(params![key, longest], |row| Ok(AnswerRow::check(read_row(row).ok(), now)))
+        .optional()?;
     Ok(found.unwrap_or(AnswerRow::None))
 }
 
-/// Parses and checks a row.
-fn parse_row(row: &Row<'_>, now: Timestamp) -> AnswerRow {
-    let moments = || Ok::<_, rusqlite::Error>((Timestamp(row.get(2)?), Timestamp(row.get(3)?)));
-    let (Ok(kind), Ok(text), Ok((stored_at, expires_at))) =
-        (row.get::<_, String>(0), row.get::<_, String>(1), moments())
-    else {
-        return AnswerRow::Malformed;
-    };
-    // A row from the future is not used: the clock was set back.
-    if stored_at > now || expires_at < stored_at {
-        return AnswerRow::Malformed;
-    }
-    if expires_at <= now {
-        return AnswerRow::None;
-    }
-    match ToolValue::decode(&kind, text) {
-        Some(value) => AnswerRow::Answer(StoredAnswer { value, stored_at, expires_at }),
-        None => AnswerRow::Malformed,
-    }
+fn read_row(row: &Row<'_>) -> rusqlite::Result<(String, String, Timestamp, Timestamp)> {
+    Ok((row.get(0)?, row.get(1)?, Timestamp(row.get(2)?), Timestamp(row.get(3)?)))
 }
 
 fn total_bytes(connection: &Connection) -> rusqlite::Result<u64> {
@@ -199,17 +158,10 @@ fn total_bytes(connection: &Connection) -> rusqlite::Result<u64> {
 
 /// How many of the oldest answers exceed the limit, at most one batch.
 fn oldest_to_remove(connection: &Connection, max_bytes: u64) -> rusqlite::Result<i64> {
-    let mut surplus = total_bytes(connection)?.saturating_sub(max_bytes);
+    let surplus = total_bytes(connection)?.saturating_sub(max_bytes);
     let mut statement =
         connection.prepare("SELECT bytes FROM answers ORDER BY stored_ms LIMIT ?1")?;
-    let mut rows = statement.query(params![BATCH])?;
-    let mut oldest = 0;
-    while let Some(row) = rows.next()? {
-        if surplus == 0 {
-            break;
-        }
-        surplus = surplus.saturating_sub(to_u64(row.get(0)?));
-        oldest += 1;
-    }
-    Ok(oldest)
+    let sizes = statement.query_map(params![BATCH], |row| row.get(0))?;
+    let sizes: Vec<i64> = sizes.collect::<rusqlite::Result<_>>()?;
+    Ok(count_to_remove(surplus, sizes))
 }

@@ -1,20 +1,18 @@
 //! Approvals in SQLite: questions, their answers, and approvals that cover later calls.
 
-use std::fs::File;
-use std::io::{self, Read};
-
 use onecall_core::storage::{
     AnswerReceipt, AnswerStore, Approvals, Grant, QuestionFilter, QuestionState, StoreError,
     StoredQuestion,
 };
 use onecall_core::{
-    AnsweredVerdict, ApprovalQuestion, ApprovalScope, CallableName, ItemId, RunId, Timestamp,
-    UserName, Verdict,
+    AnsweredVerdict, ApprovalQuestion, CallableName, ItemId, RunId, Timestamp, UserName,
 };
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::names::malformed;
 use super::{SqliteStore, durable_runs, questions};
+use crate::encoding::{SEALING_KEY, random_key};
+use crate::rows::grants::{COLUMNS as GRANT_COLUMNS, GrantScope, read_grant};
+use crate::rows::questions::check_answer;
 
 impl Approvals for SqliteStore {
     fn add_question(&self, question: &ApprovalQuestion) -> Result<StoredQuestion, StoreError> {
@@ -50,27 +48,15 @@ impl Approvals for SqliteStore {
         answer: &AnsweredVerdict,
     ) -> Result<AnswerReceipt, StoreError> {
         self.write_and_unmark(|transaction| {
-            let Some(stored) = questions::find(transaction, item)? else {
-                return Ok(AnswerReceipt::Unknown);
+            let stored = questions::find(transaction, item)?;
+            let has_run_ended = match &stored {
+                Some(stored) => questions::has_run_ended(transaction, &stored.question.run)?,
+                None => false,
             };
-            let question = match stored {
-                StoredQuestion { state: QuestionState::Answered(first), .. } => {
-                    return Ok(AnswerReceipt::AlreadyAnswered(first));
-                }
-                StoredQuestion { state: QuestionState::Withdrawn, .. } => {
-                    return Ok(AnswerReceipt::Withdrawn);
-                }
-                StoredQuestion { state: QuestionState::Open, question } => question,
+            let question = match check_answer(stored, has_run_ended, answer) {
+                Ok(question) => question,
+                Err(receipt) => return Ok(*receipt),
             };
-            if questions::has_run_ended(transaction, &question.run)? {
-                return Ok(AnswerReceipt::Withdrawn);
-            }
-            if !question.allows(answer.way) {
-                return Ok(AnswerReceipt::WayNotAllowed);
-            }
-            if !question.kind.accepts(&answer.verdict) {
-                return Ok(AnswerReceipt::DoesNotFit);
-            }
             questions::set_answer(transaction, item, answer)?;
             insert_grant(transaction, &question, answer)?;
             Ok(AnswerReceipt::Accepted)
@@ -95,25 +81,25 @@ impl Approvals for SqliteStore {
         now: Timestamp,
     ) -> Result<Vec<Grant>, StoreError> {
         self.read_durable(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT item, name, run_id, constraints, until_ms, given_by, user FROM grants
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT {GRANT_COLUMNS} FROM grants
                  WHERE name = ?1 AND (run_id IS NULL OR run_id = ?2)
                    AND (until_ms IS NULL OR until_ms > ?3) AND user = ?4
                  ORDER BY item",
-            )?;
+            ))?;
             let selected = params![name.as_str(), run.as_str(), now.0, user.as_str()];
-            statement.query_map(selected, read_grant)?.collect()
+            statement.query_map(selected, |row| read_grant(row))?.collect()
         })
     }
 
     fn all_grants(&self, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
         self.read_durable(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT item, name, run_id, constraints, until_ms, given_by, user FROM grants
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT {GRANT_COLUMNS} FROM grants
                  WHERE until_ms IS NULL OR until_ms > ?1
                  ORDER BY item",
-            )?;
-            statement.query_map(params![now.0], read_grant)?.collect()
+            ))?;
+            statement.query_map(params![now.0], |row| read_grant(row))?.collect()
         })
     }
 
@@ -148,9 +134,6 @@ impl Approvals for SqliteStore {
     }
 }
 
-/// The name of the key by which request states are sealed.
-const SEALING_KEY: &str = "sealing_key";
-
 /// The stored key; `None` if there is none or its length is wrong.
 fn stored_key(connection: &rusqlite::Connection) -> rusqlite::Result<Option<[u8; 32]>> {
     let key: Option<Vec<u8>> = connection
@@ -161,26 +144,13 @@ fn stored_key(connection: &rusqlite::Connection) -> rusqlite::Result<Option<[u8;
     Ok(key.and_then(|key| key.try_into().ok()))
 }
 
-fn random_key() -> io::Result<[u8; 32]> {
-    let mut key = [0; 32];
-    File::open("/dev/urandom")?.read_exact(&mut key)?;
-    Ok(key)
-}
-
 /// Keeps an approval that covers later calls.
 fn insert_grant(
     transaction: &Transaction<'_>,
     question: &ApprovalQuestion,
     answer: &AnsweredVerdict,
 ) -> rusqlite::Result<()> {
-    let Verdict::Approve { scope, .. } = &answer.verdict else { return Ok(()) };
-    let (run, constraints, until) = match scope {
-        ApprovalScope::Once => return Ok(()),
-        ApprovalScope::Run => (Some(question.run.as_str()), "{}".to_owned(), None),
-        ApprovalScope::Tool { constraints, until } => {
-            (None, serde_json::Value::Object(constraints.clone()).to_string(), Some(until))
-        }
-    };
+    let Some(scope) = GrantScope::of(question, answer) else { return Ok(()) };
     transaction.execute(
         "INSERT OR REPLACE INTO grants
            (item, name, run_id, constraints, until_ms, given_by, user)
@@ -189,30 +159,14 @@ fn insert_grant(
         params![
             question.item.as_str(),
             question.name.as_str(),
-            run,
-            constraints,
-            until,
+            scope.run,
+            scope.constraints,
+            scope.until,
             answer.by,
             question.run.as_str(),
         ],
     )?;
     Ok(())
-}
-
-fn read_grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
-    let name: String = row.get(1)?;
-    let run: Option<String> = row.get(2)?;
-    // Without its constraints an approval would cover more than was approved.
-    let constraints = serde_json::from_str(&row.get::<_, String>(3)?).map_err(|_| malformed(3))?;
-    Ok(Grant {
-        item: ItemId::known(row.get::<_, String>(0)?),
-        name: CallableName::new(name),
-        user: UserName::from_existing(row.get::<_, String>(6)?),
-        run: run.map(RunId::from_existing),
-        constraints,
-        until: row.get::<_, Option<i64>>(4)?.map(Timestamp),
-        by: row.get(5)?,
-    })
 }
 
 /// Removes approvals that ended before `before`, and questions of runs that are not stored which were

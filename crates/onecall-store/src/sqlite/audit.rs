@@ -4,18 +4,15 @@
 
 use onecall_core::Timestamp;
 use onecall_core::storage::{
-    AuditEntry, AuditEvent, AuditFilter, AuditHead, AuditProblem, AuditReport, AuditRow,
-    AuditTrail, ChainCheck, ExpectedHead, StoreError,
+    AuditEntry, AuditFilter, AuditHead, AuditProblem, AuditReport, AuditRow, AuditTrail,
+    ChainCheck, ExpectedHead, StoreError,
 };
 use rusqlite::Connection;
 use std::sync::PoisonError;
 
-use super::audit_rows::{self, EncodedEntry};
 use super::connection::{FileConnection, OpenError};
-use super::{SqliteStore, in_transaction};
-
-/// How many rows are removed in one transaction, so that other processes can write in between.
-const BATCH: u64 = 5_000;
+use super::{SqliteStore, audit_rows, in_transaction};
+use crate::rows::audit::{BATCH, EncodedEntry};
 
 impl AuditTrail for SqliteStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<(), StoreError> {
@@ -121,9 +118,7 @@ fn remove_batch(
         return Ok(Ok(0));
     }
     audit_rows::remove(connection, newest.as_ref(), last, removed, now)?;
-    let event =
-        AuditEvent::Pruned { through: last.number, removed, digest: last.digest.to_string() };
-    let entry = EncodedEntry::new(&AuditEntry::of_gateway(now, event))
+    let entry = EncodedEntry::of_pruning(last, removed, now)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
     audit_rows::append(connection, &[entry])?;
     Ok(Ok(removed))

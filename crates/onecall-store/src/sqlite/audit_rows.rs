@@ -1,31 +1,13 @@
 //! The rows and checkpoints of the audit trail in SQLite.
 
 use onecall_core::storage::{
-    AuditCheckpoint, AuditColumns, AuditEntry, AuditFilter, AuditHead, AuditRow, StoredAuditRow,
+    AuditCheckpoint, AuditColumns, AuditFilter, AuditHead, AuditRow, StoredAuditRow,
 };
-use onecall_core::{Digest, RunId, Timestamp};
+use onecall_core::{RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{to_i64, to_u64};
-
-/// The columns that [`read_row`] reads, in its order.
-const COLUMNS: &str = "number, at_ms, user, run_id, tool, content, digest";
-
-/// Stands for bytes that are not a digest.
-const NO_DIGEST: Digest = Digest::from_bytes([0; 32]);
-
-/// An entry in its stored form, before it has a number.
-pub(super) struct EncodedEntry {
-    columns: AuditColumns,
-    content: String,
-}
-
-impl EncodedEntry {
-    pub(super) fn new(entry: &AuditEntry) -> serde_json::Result<Self> {
-        let content = serde_json::to_string(entry)?;
-        Ok(Self { columns: AuditColumns::of(entry), content })
-    }
-}
+use crate::rows::audit::{self as rows, CHECKPOINT_COLUMNS, COLUMNS, EncodedEntry, digest};
 
 /// Adds rows to the end of the trail.
 pub(super) fn append(connection: &Connection, entries: &[EncodedEntry]) -> rusqlite::Result<()> {
@@ -73,11 +55,7 @@ fn last_row(connection: &Connection) -> rusqlite::Result<AuditHead> {
 }
 
 fn read_head(connection: &Connection, query: &str) -> rusqlite::Result<Option<AuditHead>> {
-    let read = |row: &Row<'_>| {
-        let number = to_u64(row.get(0)?);
-        Ok(AuditHead { number, digest: digest(row.get(1)?).unwrap_or(NO_DIGEST) })
-    };
-    connection.prepare_cached(query)?.query_row([], read).optional()
+    connection.prepare_cached(query)?.query_row([], |row| rows::read_head(row)).optional()
 }
 
 /// The largest number of a row; 0 if there is none.
@@ -111,8 +89,8 @@ pub(super) fn for_each(
 ) -> rusqlite::Result<()> {
     let query = format!("SELECT {COLUMNS} FROM audit WHERE number <= ?1 ORDER BY number");
     let mut statement = connection.prepare(&query)?;
-    let mut rows = statement.query(params![to_i64(through)])?;
-    while let Some(row) = rows.next()? {
+    let mut found = statement.query(params![to_i64(through)])?;
+    while let Some(row) = found.next()? {
         visit(read_row(row)?);
     }
     Ok(())
@@ -133,19 +111,13 @@ pub(super) fn select(
     let run = filter.run.as_ref().map(RunId::as_str);
     let since = filter.since.unwrap_or(Timestamp(i64::MIN));
     let mut statement = connection.prepare(&query)?;
-    let mut rows = statement.query(params![filter.user, run, since.0])?;
+    let mut found = statement.query(params![filter.user, run, since.0])?;
     let limit = filter.limit.unwrap_or(usize::MAX);
     let mut selected = Vec::new();
     while selected.len() < limit
-        && let Some(row) = rows.next()?
+        && let Some(row) = found.next()?
     {
-        let StoredAuditRow { number, content, digest, .. } = read_row(row)?;
-        let entry = serde_json::from_str::<AuditEntry>(&content).ok();
-        if let Some((entry, digest)) = entry.zip(digest)
-            && filter.selects(&entry)
-        {
-            selected.push(AuditRow { number, entry, digest });
-        }
+        selected.extend(rows::select(read_row(row)?, filter));
     }
     Ok(selected)
 }
@@ -165,18 +137,8 @@ fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
 
 /// The checkpoints, oldest first.
 pub(super) fn checkpoints(connection: &Connection) -> rusqlite::Result<Vec<AuditCheckpoint>> {
-    let query =
-        "SELECT number, digest, removed, at_ms, seal FROM audit_checkpoints ORDER BY number";
-    let read = |row: &Row<'_>| {
-        let of_row = digest(row.get(1)?).unwrap_or(NO_DIGEST);
-        Ok(AuditCheckpoint {
-            last: AuditHead { number: to_u64(row.get(0)?), digest: of_row },
-            removed: to_u64(row.get(2)?),
-            at: Timestamp(row.get(3)?),
-            seal: digest(row.get(4)?).unwrap_or(NO_DIGEST),
-        })
-    };
-    connection.prepare(query)?.query_map([], read)?.collect()
+    let query = format!("SELECT {CHECKPOINT_COLUMNS} FROM audit_checkpoints ORDER BY number");
+    connection.prepare(&query)?.query_map([], |row| rows::read_checkpoint(row))?.collect()
 }
 
 /// Removes the rows up to `last`, of which there are `removed`, and leaves a checkpoint that follows
@@ -202,9 +164,4 @@ pub(super) fn remove(
     )?;
     connection.execute("DELETE FROM audit WHERE number <= ?1", params![to_i64(last.number)])?;
     Ok(())
-}
-
-/// The digest in a column; `None` if what is stored is no digest.
-fn digest(bytes: Vec<u8>) -> Option<Digest> {
-    bytes.try_into().ok().map(Digest::from_bytes)
 }

@@ -81,8 +81,8 @@ impl FileConnection {
         let connection = connect_with_retries(path, synchronous).map_err(|error| match error {
             SchemaError::Foreign => OpenError::Damaged(file),
             SchemaError::Newer { found, known } => {
-                let path = path.to_path_buf();
-                OpenError::Permanent(StoreError::Newer { path, found, known })
+                let store = path.display().to_string();
+                OpenError::Permanent(StoreError::Newer { store, found, known })
             }
             SchemaError::Sqlite(source) => open_error(path, file, source),
         })?;

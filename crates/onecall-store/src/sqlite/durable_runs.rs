@@ -3,27 +3,17 @@
 use std::time::Duration;
 
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease};
-use onecall_core::{Principal, RunId, Timestamp, UserName};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use onecall_core::{RunId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::names::{malformed, name_of, parse_name};
 use super::{to_i64, to_u64};
-
-/// The columns that [`read_run`] reads, in its order.
-const RUN_COLUMNS: &str = "id, kind, client, started_ms, configuration, seed, state, in_place, \
-    fence, owner, lease_until_ms, ended_ms, request, answer, user, groups";
-
-/// A lease that ends later than a new one by more than this was made before the clock was set back.
-const LONGEST_CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How many runs are removed in one transaction, so that other processes can write in between.
-pub(super) const BATCH: i64 = 500;
+use crate::encoding::names::name_of;
+use crate::rows::durable_runs::{
+    BATCH, LONGEST_CLOCK_ERROR, RUN_COLUMNS, final_answer, groups_text, read_run,
+};
 
 pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlite::Result<()> {
-    let answer = match &run.state {
-        DurableState::Ended(answer) => Some(answer),
-        DurableState::Running | DurableState::Waiting => None,
-    };
+    let answer = final_answer(run);
     let lease = run.lease.as_ref();
     let row = "INSERT INTO durable_runs (id, kind, client, started_ms, configuration, seed, state,
                  in_place, fence, owner, lease_until_ms, ended_ms, user, groups)
@@ -42,8 +32,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlit
         lease.map(|lease| lease.until.0),
         answer.map(|answer| answer.at.0),
         run.principal.user.as_str(),
-        // A list of texts can always be written.
-        serde_json::to_string(&run.principal.groups).unwrap_or_default(),
+        groups_text(run),
     ])?;
     let number = transaction.last_insert_rowid();
     let texts = "INSERT INTO durable_texts (run, request, answer) VALUES (?1, ?2, ?3)";
@@ -60,7 +49,10 @@ pub(super) fn find(connection: &Connection, id: &RunId) -> rusqlite::Result<Opti
     let statement = format!(
         "SELECT {RUN_COLUMNS} FROM durable_runs JOIN durable_texts ON run = number WHERE id = ?1"
     );
-    connection.prepare_cached(&statement)?.query_row(params![id.as_str()], read_run).optional()
+    connection
+        .prepare_cached(&statement)?
+        .query_row(params![id.as_str()], |row| read_run(row))
+        .optional()
 }
 
 /// The statement that lists the runs that have not ended, or all of them.
@@ -74,43 +66,7 @@ pub(super) fn list_statement(ended: bool) -> String {
 }
 
 pub(super) fn list(connection: &Connection, ended: bool) -> rusqlite::Result<Vec<DurableRun>> {
-    connection.prepare_cached(&list_statement(ended))?.query_map([], read_run)?.collect()
-}
-
-fn read_run(row: &Row<'_>) -> rusqlite::Result<DurableRun> {
-    let owner: Option<String> = row.get(9)?;
-    let lease = owner.zip(row.get(10)?).map(|(owner, until)| (owner, Timestamp(until)));
-    let fence = to_u64(row.get(8)?);
-    let in_place: Option<String> = row.get(7)?;
-    let ended: Option<i64> = row.get(11)?;
-    let state = match (ended, row.get::<_, String>(6)?.as_str()) {
-        (Some(at), _) => DurableState::Ended(FinalAnswer {
-            result: row.get::<_, Option<String>>(13)?.unwrap_or_default(),
-            at: Timestamp(at),
-        }),
-        (None, "running") => DurableState::Running,
-        (None, "waiting") => DurableState::Waiting,
-        (None, _) => return Err(malformed(6)),
-    };
-    Ok(DurableRun {
-        id: RunId::from_existing(row.get::<_, String>(0)?),
-        kind: row.get(1)?,
-        principal: Principal {
-            user: UserName::from_existing(row.get::<_, String>(14)?),
-            groups: serde_json::from_str(&row.get::<_, String>(15)?).map_err(|_| malformed(15))?,
-        },
-        client: row.get(2)?,
-        started: Timestamp(row.get(3)?),
-        configuration: row.get(4)?,
-        seed: row.get(5)?,
-        state,
-        in_place: in_place.map(|name| parse_name(&name).ok_or_else(|| malformed(7))).transpose()?,
-        lease: lease.map(|(owner, until)| Lease { owner, fence, until }),
-        // The first lease has the number 1, each further one continues the run, and the end takes a
-        // number of its own.
-        resumed: fence.saturating_sub(1 + u64::from(ended.is_some())),
-        request: row.get(12)?,
-    })
+    connection.prepare_cached(&list_statement(ended))?.query_map([], |row| read_run(row))?.collect()
 }
 
 /// The number of a run that has not ended and whose current lease has this fencing number.

@@ -49,7 +49,7 @@ pub fn inspect(path: &Path) -> Result<Option<Inspection>, StoreError> {
     let (version, is_writable) = read_version().map_err(|error| match error {
         SchemaError::Foreign => foreign(),
         SchemaError::Newer { found, known } => {
-            StoreError::Newer { path: path.to_path_buf(), found, known }
+            StoreError::Newer { store: path.display().to_string(), found, known }
         }
         SchemaError::Sqlite(source) if is_damage(&source) => foreign(),
         SchemaError::Sqlite(source) => StoreError::database(path, source),

@@ -1,37 +1,11 @@
 //! Appends events to journals and reads them back.
 
-use std::collections::BTreeMap;
-
-use onecall_core::RunId;
-use onecall_core::storage::{JournalBatch, JournalRefusal, StoredJournal};
+use onecall_core::storage::{JournalRefusal, StoredJournal};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::journal_events::{EVENT_COLUMNS, EncodedEvent, StoredEvent};
-use super::journal_values::{self, CompressedValue};
-use super::{durable_runs, to_i64, to_u64};
-
-/// A batch in its stored form.
-pub(super) struct EncodedBatch<'a> {
-    run: &'a RunId,
-    fence: u64,
-    first: u64,
-    events: Vec<EncodedEvent>,
-    /// The values of the events, each once.
-    values: BTreeMap<[u8; 32], CompressedValue>,
-}
-
-impl<'a> EncodedBatch<'a> {
-    pub(super) fn new(batch: &'a JournalBatch) -> serde_json::Result<Self> {
-        let mut values = BTreeMap::new();
-        let mut events = Vec::with_capacity(batch.events.len());
-        for event in &batch.events {
-            let (encoded, value) = EncodedEvent::new(event)?;
-            events.push(encoded);
-            values.extend(value.map(|value| (value.digest.into_bytes(), value)));
-        }
-        Ok(Self { run: &batch.run, fence: batch.fence, first: batch.first, events, values })
-    }
-}
+use super::{durable_runs, journal_values, to_i64, to_u64};
+use crate::encoding::journal_events::{EVENT_COLUMNS, EncodedEvent, StoredEvent};
+use crate::rows::journals::EncodedBatch;
 
 /// The size of all journals.
 pub(super) fn total_bytes(connection: &Connection) -> rusqlite::Result<u64> {
@@ -61,15 +35,13 @@ pub(super) fn append_batch(
             new_values.push(value);
         }
     }
-    let events = batch.events.iter().map(EncodedEvent::stored_bytes);
-    let values = new_values.iter().map(|value| value.stored_bytes());
-    let bytes = events.chain(values).fold(0, u64::saturating_add);
+    let bytes = batch.stored_bytes(&new_values);
     let grown = total.saturating_add(bytes);
     if grown > limit_mb.saturating_mul(1024 * 1024) {
         return Ok(Err(JournalRefusal::Full { limit_mb }));
     }
     for value in new_values {
-        value.insert(transaction, run)?;
+        journal_values::insert(transaction, run, value)?;
     }
     let next = insert_events(transaction, run, to_i64(expected), &batch.events)?;
     transaction

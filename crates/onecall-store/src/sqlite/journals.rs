@@ -8,9 +8,10 @@ use onecall_core::storage::{
 };
 use onecall_core::{InPlaceReason, RunId, Timestamp};
 
-use super::journal_batches::{EncodedBatch, append_batch, read_journal, total_bytes};
-use super::names::name_of;
+use super::journal_batches::{append_batch, read_journal, total_bytes};
 use super::{SqliteStore, approvals, durable_runs};
+use crate::encoding::names::name_of;
+use crate::rows::journals::EncodedBatch;
 
 impl Journals for SqliteStore {
     fn add_durable_run(&self, run: &DurableRun) -> Result<(), StoreError> {
@@ -23,11 +24,7 @@ impl Journals for SqliteStore {
         &self,
         batches: &[JournalBatch],
     ) -> Result<Vec<Result<(), JournalRefusal>>, StoreError> {
-        // Compressing takes time, so it is done while other processes can still write.
-        let encoded: Vec<EncodedBatch<'_>> = batches
-            .iter()
-            .map(EncodedBatch::new)
-            .collect::<serde_json::Result<_>>()
+        let encoded = EncodedBatch::encode_all(batches)
             .map_err(|source| StoreError::database(&self.path, source))?;
         self.write_durably(|transaction| {
             let mut total = total_bytes(transaction)?;

@@ -11,13 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::connection::{check_own, connect};
 use super::{SqliteStore, migrations, to_u64};
-
-/// How many entries with one server name are kept, the latest ones: different configurations may
-/// have a server of the same name.
-const PER_SERVER: i64 = 8;
-
-/// The size limit of all tool lists together.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+use crate::rows::answers::{LISTINGS_PER_SERVER, MAX_LISTINGS_BYTES, listing_bytes};
 
 /// How long [`read_listings`] waits for another process.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(50);
@@ -37,12 +31,7 @@ impl ToolListStore for SqliteStore {
         server: &str,
         listing: &StoredListing,
     ) -> Result<(), StoreError> {
-        let bytes = listing.tools.len();
-        if bytes > MAX_LISTING_BYTES {
-            let (what, limit) = ("a list of tools", MAX_LISTING_BYTES);
-            return Err(StoreError::TooLarge { what, bytes, limit });
-        }
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let bytes = listing_bytes(listing)?;
         self.write(|transaction| {
             transaction.execute(
                 "INSERT OR REPLACE INTO listings (key, server, seen_ms, bytes, tools)
@@ -52,7 +41,7 @@ impl ToolListStore for SqliteStore {
             transaction.execute(
                 "DELETE FROM listings WHERE server = ?1 AND key <> ?2 AND key NOT IN
                    (SELECT key FROM listings WHERE server = ?1 ORDER BY seen_ms DESC LIMIT ?3)",
-                params![server, key, PER_SERVER],
+                params![server, key, LISTINGS_PER_SERVER],
             )?;
             make_room(transaction, key)
         })
@@ -74,7 +63,7 @@ impl ToolListStore for SqliteStore {
 /// Removes the oldest lists, but never `newest`, until the rest fits.
 fn make_room(transaction: &Transaction<'_>, newest: &ListingKey) -> rusqlite::Result<()> {
     let sum = "SELECT coalesce(sum(bytes), 0) FROM listings";
-    while transaction.query_row(sum, [], |row| row.get(0)).map(to_u64)? > MAX_BYTES {
+    while transaction.query_row(sum, [], |row| row.get(0)).map(to_u64)? > MAX_LISTINGS_BYTES {
         let removed = transaction.execute(
             "DELETE FROM listings WHERE key IN
                (SELECT key FROM listings WHERE key <> ?1 ORDER BY seen_ms LIMIT 1)",
@@ -103,23 +92,18 @@ fn find(
     listing.optional()
 }
 
-/// Reads the last tool lists of these entries, in the order of `keys`, from the store at `path`. It
-/// creates, repairs, moves and logs nothing and hardly waits for other processes: if the store
-/// cannot be used in its present state, there are no lists.
-#[must_use]
-pub fn read_listings(
+/// Reads the last tool lists of these entries, in the order of `keys`, from the store at `path`, without
+/// changing anything; `None` if the store cannot be used in its present state.
+pub(crate) fn read_listings(
     path: &Path,
     keys: &[ListingKey],
     now: Timestamp,
-) -> Vec<Option<StoredListing>> {
-    let read = || -> Option<Vec<_>> {
-        check_own(path).ok()?;
-        let connection = connect(path).ok()?;
-        connection.busy_timeout(BUSY_TIMEOUT).ok()?;
-        if migrations::version(&connection).ok()? != migrations::VERSION {
-            return None;
-        }
-        keys.iter().map(|key| find(&connection, key, now).ok()).collect()
-    };
-    read().unwrap_or_else(|| vec![None; keys.len()])
+) -> Option<Vec<Option<StoredListing>>> {
+    check_own(path).ok()?;
+    let connection = connect(path).ok()?;
+    connection.busy_timeout(BUSY_TIMEOUT).ok()?;
+    if migrations::version(&connection).ok()? != migrations::VERSION {
+        return None;
+    }
+    keys.iter().map(|key| find(&connection, key, now).ok()).collect()
 }

@@ -8,6 +8,7 @@ mod answers;
 mod approvals;
 mod audit;
 mod audit_rows;
+mod columns;
 mod connection;
 mod damaged_file;
 mod durable_marker;
@@ -15,12 +16,10 @@ mod durable_runs;
 mod durable_writes;
 mod inspection;
 mod journal_batches;
-mod journal_events;
 mod journal_values;
 mod journals;
 mod listings;
 mod migrations;
-mod names;
 mod questions;
 mod record_journals;
 mod runs;
@@ -29,7 +28,7 @@ mod user_secrets;
 mod users;
 
 pub use self::inspection::{Inspection, inspect};
-pub use self::listings::read_listings;
+pub(crate) use self::listings::read_listings;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
@@ -39,6 +38,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::connection::{FileConnection, OpenError, Synchronous};
 use self::durable_marker::DurableMarker;
+use crate::encoding::{to_i64, to_u64};
 
 /// How many megabytes all journals may take together, unless the configuration says otherwise.
 pub const DEFAULT_JOURNAL_MB: u64 = 256;
@@ -245,16 +245,6 @@ fn in_transaction<T>(
     let done = work(&transaction)?;
     transaction.commit()?;
     Ok(done)
-}
-
-/// A count as SQLite stores it.
-fn to_i64(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A count as Rust code uses it.
-fn to_u64(stored: i64) -> u64 {
-    u64::try_from(stored).unwrap_or(0)
 }
 
 #[cfg(test)]

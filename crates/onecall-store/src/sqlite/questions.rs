@@ -1,14 +1,11 @@
 //! The rows of questions and their answers.
 
 use onecall_core::storage::{QuestionFilter, QuestionState, StoredQuestion};
-use onecall_core::{AnsweredVerdict, ApprovalQuestion, CallableName, ItemId, RunId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
+use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, RunId};
+use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, params};
 
-use super::names::{malformed, name_of, parse_name};
-
-/// The columns that [`read_question`] reads, in its order.
-const COLUMNS: &str = "item, run_id, call, kind, name, line, arguments, rule, asked_ms, expires_ms, \
-    state, verdict, answered_by, way, answered_ms, ways";
+use crate::encoding::names::name_of;
+use crate::rows::questions::{COLUMNS, read_question};
 
 /// Whether the run is stored and has ended.
 pub(super) fn has_run_ended(connection: &Connection, run: &RunId) -> rusqlite::Result<bool> {
@@ -22,7 +19,7 @@ pub(super) fn find(
     item: &ItemId,
 ) -> rusqlite::Result<Option<StoredQuestion>> {
     let statement = format!("SELECT {COLUMNS} FROM questions WHERE item = ?1");
-    connection.query_row(&statement, params![item.as_str()], read_question).optional()
+    connection.query_row(&statement, params![item.as_str()], |row| read_question(row)).optional()
 }
 
 /// The statement that lists questions. The first parameter is the run, if the filter has one.
@@ -43,7 +40,7 @@ pub(super) fn list(
     let run = filter.run.as_ref().map(RunId::as_str);
     let values: Vec<&dyn ToSql> = run.iter().map(|run| -> &dyn ToSql { run }).collect();
     let mut statement = connection.prepare_cached(&list_statement(filter))?;
-    statement.query_map(values.as_slice(), read_question)?.collect()
+    statement.query_map(values.as_slice(), |row| read_question(row))?.collect()
 }
 
 /// Stores an open question in the place of an earlier one about the same item.
@@ -105,38 +102,4 @@ pub(super) fn set_answer(
         params![item.as_str(), verdict, answer.by, name_of(&answer.way), answer.at.0],
     )?;
     Ok(())
-}
-
-fn read_question(row: &Row<'_>) -> rusqlite::Result<StoredQuestion> {
-    let state = match row.get::<_, String>(10)?.as_str() {
-        "open" => QuestionState::Open,
-        "withdrawn" => QuestionState::Withdrawn,
-        "answered" => QuestionState::Answered(read_answer(row)?),
-        _ => return Err(malformed(10)),
-    };
-    let name: String = row.get(4)?;
-    let question = ApprovalQuestion {
-        item: ItemId::known(row.get::<_, String>(0)?),
-        run: RunId::from_existing(row.get::<_, String>(1)?),
-        call: row.get::<_, i64>(2)?.cast_unsigned(),
-        kind: parse_name(&row.get::<_, String>(3)?).ok_or_else(|| malformed(3))?,
-        name: CallableName::new(name),
-        line: row.get(5)?,
-        arguments: row.get(6)?,
-        rule: row.get(7)?,
-        asked: Timestamp(row.get(8)?),
-        expires: Timestamp(row.get(9)?),
-        ways: serde_json::from_str(&row.get::<_, String>(15)?).map_err(|_| malformed(15))?,
-    };
-    Ok(StoredQuestion { question, state })
-}
-
-fn read_answer(row: &Row<'_>) -> rusqlite::Result<AnsweredVerdict> {
-    let verdict: String = row.get(11)?;
-    Ok(AnsweredVerdict {
-        verdict: serde_json::from_str(&verdict).map_err(|_| malformed(11))?,
-        by: row.get(12)?,
-        way: parse_name(&row.get::<_, String>(13)?).ok_or_else(|| malformed(13))?,
-        at: Timestamp(row.get(14)?),
-    })
 }

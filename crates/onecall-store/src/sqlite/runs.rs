@@ -1,34 +1,19 @@
 //! Run records in SQLite.
 
-use std::time::Duration;
-
 use onecall_core::storage::{
-    ReplayData, Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary,
-    StoreError, StoredCall,
+    Retention, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError, StoredCall,
 };
-use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage, UserName};
-use rusqlite::{Connection, Row, ToSql, Transaction, params};
-use serde_json::Value;
+use onecall_core::{RunId, Timestamp, UserName};
+use rusqlite::{Connection, ToSql, Transaction, params};
 
-use super::record_journals::{self, EncodedReplay};
-use super::{SqliteStore, to_i64, to_u64};
-
-/// The columns that [`read_summary`] reads, in its order.
-const SUMMARY_COLUMNS: &str = "id, started_ms, client, kind, language, engine, session, \
-    program_sha256, \
-    outcome, error_kind, error_message, duration_us, output_bytes, output_truncated, calls, \
-    failed_calls, cached_calls, direct_tokens, onecall_tokens, tokens_estimated, detail, \
-    direct_bytes, onecall_bytes, user";
-
-/// The columns that [`read_call`] reads, in its order.
-const CALL_COLUMNS: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
-    started_us, calls.duration_us, error, cached, tokens, denied_by";
-
-/// How many runs are removed in one transaction, so that other processes can write in between.
-const BATCH: i64 = 500;
-
-/// How many identifiers are returned for an ambiguous beginning.
-const MAX_CANDIDATES: i64 = 5;
+use super::{SqliteStore, record_journals, to_i64, to_u64};
+use crate::encoding::record_journals::EncodedReplay;
+use crate::rows::answers::count_to_remove;
+use crate::rows::runs::{
+    BATCH, CALL_COLUMNS, CALL_TEXT_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN,
+    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, like_pattern, microseconds, read_call,
+    read_full_call, read_record, read_summary,
+};
 
 impl RunStore for SqliteStore {
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
@@ -38,7 +23,9 @@ impl RunStore for SqliteStore {
         self.write(|transaction| {
             let journal_bytes = journal.as_ref().map_or(0, EncodedReplay::stored_bytes);
             insert_run(transaction, record, record.stored_bytes() + journal_bytes)?;
-            journal.iter().try_for_each(|journal| journal.insert(transaction, &record.run.id))?;
+            if let Some(journal) = &journal {
+                record_journals::insert(transaction, &record.run.id, journal)?;
+            }
             insert_calls(transaction, &record.run.id, &record.calls)
         })
     }
@@ -58,7 +45,7 @@ impl RunStore for SqliteStore {
             ))?;
             let user = filter.user.as_ref().map(UserName::as_str);
             let selected = params![since.0, filter.failed, pattern, limit, user];
-            statement.query_map(selected, read_summary)?.collect()
+            statement.query_map(selected, |row| read_summary(row))?.collect()
         })
     }
 
@@ -93,7 +80,7 @@ impl RunStore for SqliteStore {
             ))?;
             let mut rows = statement.query(params![since.0])?;
             while let Some(row) = rows.next()? {
-                visit(&RunId::from_existing(row.get::<_, String>(11)?), read_call(row)?);
+                visit(&RunId::from_existing(row.get::<_, String>(RUN_ID_COLUMN)?), read_call(row)?);
             }
             Ok(())
         })
@@ -146,7 +133,7 @@ fn insert_run(
         Some((kind, message)) => (Some(kind), Some(message)),
         None => (None, None),
     };
-    let argv = (!record.argv.is_empty()).then(|| Value::from(record.argv.as_slice()).to_string());
+    let argv = argv_text(record);
     let values: [&dyn ToSql; 29] = [
         &run.id.as_str(),
         &run.started.0,
@@ -181,7 +168,7 @@ fn insert_run(
     let placeholders =
         (1..=values.len()).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
     let statement = format!(
-        "INSERT INTO runs ({SUMMARY_COLUMNS}, program, output, tools, argv, stored_bytes) \
+        "INSERT INTO runs ({SUMMARY_COLUMNS}, {TEXT_COLUMNS}, stored_bytes) \
          VALUES ({placeholders})"
     );
     transaction.execute(&statement, values.as_slice()).map(drop)
@@ -226,93 +213,17 @@ fn insert_calls(
 }
 
 fn read_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
-    let statement =
-        format!("SELECT {SUMMARY_COLUMNS}, program, output, tools, argv FROM runs WHERE id = ?1");
-    let mut record = connection.query_row(&statement, params![id], |row| {
-        let (program, output, tools) = (row.get(24)?, row.get(25)?, row.get(26)?);
-        let argv: Option<String> = row.get(27)?;
-        let argv = argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default();
-        let (run, calls, replay) = (read_summary(row)?, Vec::new(), ReplayData::None);
-        Ok(RunRecord { run, program, argv, output, tools, calls, replay })
-    })?;
+    let statement = format!("SELECT {SUMMARY_COLUMNS}, {TEXT_COLUMNS} FROM runs WHERE id = ?1");
+    let mut record = connection.query_row(&statement, params![id], |row| read_record(row))?;
     record.replay = record_journals::read(connection, &record.run.id)?;
     let statement = format!(
-        "SELECT {CALL_COLUMNS}, arguments, result_kind, result FROM calls
-         WHERE run_id = ?1 ORDER BY position"
+        "SELECT {CALL_COLUMNS}, {CALL_TEXT_COLUMNS} FROM calls WHERE run_id = ?1 ORDER BY position"
     );
     let mut statement = connection.prepare(&statement)?;
-    let calls = statement.query_map(params![id], |row| {
-        let kind: Option<String> = row.get(12)?;
-        let result: Option<String> = row.get(13)?;
-        Ok(StoredCall { arguments: row.get(11)?, result: kind.zip(result), ..read_call(row)? })
-    })?;
+    let calls = statement.query_map(params![id], |row| read_full_call(row))?;
     record.calls = calls.collect::<rusqlite::Result<_>>()?;
     Ok(record)
 }
-
-fn read_summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let kind: Option<String> = row.get(9)?;
-    let message: Option<String> = row.get(10)?;
-    let direct: Option<i64> = row.get(17)?;
-    let onecall: Option<i64> = row.get(18)?;
-    let estimated = row.get::<_, Option<bool>>(19)?.unwrap_or_default();
-    let direct_bytes: Option<i64> = row.get(21)?;
-    let onecall_bytes: Option<i64> = row.get(22)?;
-    Ok(RunSummary {
-        id: RunId::from_existing(row.get::<_, String>(0)?),
-        started: Timestamp(row.get(1)?),
-        user: UserName::from_existing(row.get::<_, String>(23)?),
-        client: row.get(2)?,
-        kind: row.get(3)?,
-        language: row.get(4)?,
-        engine: row.get(5)?,
-        session: row.get(6)?,
-        program_hash: row.get(7)?,
-        outcome: row.get(8)?,
-        error: kind.zip(message),
-        duration: duration(row.get(11)?),
-        output_bytes: to_u64(row.get(12)?),
-        output_truncated: row.get(13)?,
-        call_count: to_u64(row.get(14)?),
-        failed_calls: to_u64(row.get(15)?),
-        cached_calls: to_u64(row.get(16)?),
-        sizes: direct_bytes.zip(onecall_bytes).map(|(direct, onecall)| TextSizes {
-            direct: to_u64(direct),
-            onecall: to_u64(onecall),
-        }),
-        counted_tokens: direct.zip(onecall).map(|(direct, onecall)| TokenUsage {
-            direct: to_u64(direct),
-            onecall: to_u64(onecall),
-            estimated,
-        }),
-        detail: match row.get::<_, String>(20)?.as_str() {
-            "full" => RunDetail::Full,
-            _ => RunDetail::Metadata,
-        },
-    })
-}
-
-fn read_call(row: &Row<'_>) -> rusqlite::Result<StoredCall> {
-    Ok(StoredCall {
-        name: row.get(0)?,
-        server: row.get(1)?,
-        arguments_hash: row.get(2)?,
-        arguments_bytes: to_u64(row.get(3)?),
-        result_bytes: to_u64(row.get(4)?),
-        started: duration(row.get(5)?),
-        duration: row.get::<_, Option<i64>>(6)?.map(duration),
-        error: row.get(7)?,
-        cached: row.get(8)?,
-        counted_tokens: row.get::<_, Option<i64>>(9)?.map(to_u64),
-        denied_by: row.get(10)?,
-        arguments: None,
-        result: None,
-    })
-}
-
-/// The condition of runs that may be removed: those that wait or are executed stay.
-const IS_OVER: &str =
-    "NOT EXISTS (SELECT 1 FROM durable_runs WHERE id = runs.id AND ended_ms IS NULL)";
 
 fn remove_before(transaction: &Transaction<'_>, oldest: Timestamp) -> rusqlite::Result<u64> {
     let old = format!(
@@ -324,18 +235,13 @@ fn remove_before(transaction: &Transaction<'_>, oldest: Timestamp) -> rusqlite::
 /// Removes the oldest runs that exceed the limit, at most one batch.
 fn remove_surplus(transaction: &Transaction<'_>, max_bytes: u64) -> rusqlite::Result<u64> {
     let sum = "SELECT coalesce(sum(stored_bytes), 0) FROM runs";
-    let mut surplus =
+    let surplus =
         to_u64(transaction.query_row(sum, [], |row| row.get(0))?).saturating_sub(max_bytes);
     let oldest_first = format!("FROM runs WHERE {IS_OVER} ORDER BY started_ms, id LIMIT ?1");
     let mut statement = transaction.prepare(&format!("SELECT stored_bytes {oldest_first}"))?;
-    let mut rows = statement.query(params![BATCH])?;
-    let mut oldest: i64 = 0;
-    while surplus > 0
-        && let Some(row) = rows.next()?
-    {
-        surplus = surplus.saturating_sub(to_u64(row.get(0)?));
-        oldest += 1;
-    }
+    let sizes = statement.query_map(params![BATCH], |row| row.get(0))?;
+    let sizes: Vec<i64> = sizes.collect::<rusqlite::Result<_>>()?;
+    let oldest = count_to_remove(surplus, sizes);
     remove(transaction, &format!("SELECT id {oldest_first}"), params![oldest])
 }
 
@@ -352,18 +258,4 @@ fn remove(
     let removed =
         transaction.execute(&format!("DELETE FROM runs WHERE id IN ({query})"), values)?;
     Ok(u64::try_from(removed).unwrap_or(0))
-}
-
-/// A `LIKE` pattern that matches every text that contains `text`.
-fn like_pattern(text: &str) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-    format!("%{escaped}%")
-}
-
-fn microseconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
-}
-
-fn duration(microseconds: i64) -> Duration {
-    Duration::from_micros(to_u64(microseconds))
 }

@@ -2,24 +2,18 @@
 //! one, because an empty store would let removed users log in again.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use onecall_core::storage::{
     Approvals, MAX_TOKENS_PER_USER, StoreError, StoredToken, StoredUser, TokenAddition,
     UserAddition, UserLogin, UserRemoval, UserSource, Users,
 };
 use onecall_core::{Digest, Timestamp, UserName};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::SqliteStore;
-use super::names::malformed;
-
-/// The time of the last login is written only if the stored one is older than this.
-const SEEN_INTERVAL: Duration = Duration::from_secs(10 * 60);
-
-const USER_COLUMNS: &str = "name, source, groups, created_ms, last_seen_ms, removed_ms";
-
-const TOKEN_COLUMNS: &str = "id, user, digest, label, created_ms, expires_ms, last_used_ms";
+use crate::rows::users::{
+    TOKEN_COLUMNS, USER_COLUMNS, accept, login_without_write, read_token, read_user,
+};
 
 impl Users for SqliteStore {
     fn add_user(
@@ -52,10 +46,8 @@ impl Users for SqliteStore {
     fn log_in(&self, name: &UserName, now: Timestamp) -> Result<UserLogin, StoreError> {
         // Most logins are of known users, and need no transaction.
         let known = self.read_durable(|connection| find(connection, name))?;
-        if let Some(known) = known
-            && (known.removed.is_some() || is_recent(known.last_seen, now))
-        {
-            return Ok(accept(known));
+        if let Some(login) = login_without_write(known, now) {
+            return Ok(login);
         }
         self.write_marked(&self.durable_writing_connection, |transaction| {
             if find(transaction, name)?.is_none() {
@@ -95,7 +87,7 @@ impl Users for SqliteStore {
     fn users(&self) -> Result<Vec<StoredUser>, StoreError> {
         self.read_durable(|connection| {
             let query = format!("SELECT {USER_COLUMNS} FROM users ORDER BY name");
-            connection.prepare_cached(&query)?.query_map([], read_user)?.collect()
+            connection.prepare_cached(&query)?.query_map([], |row| read_user(row))?.collect()
         })
     }
 
@@ -144,7 +136,9 @@ impl Users for SqliteStore {
             // token.
             let query = format!("SELECT {TOKEN_COLUMNS} FROM user_tokens WHERE digest = ?1");
             let mut statement = connection.prepare_cached(&query)?;
-            let token = statement.query_row(params![digest.into_bytes()], read_token).optional()?;
+            let token = statement
+                .query_row(params![digest.into_bytes()], |row| read_token(row))
+                .optional()?;
             let Some(token) = token else { return Ok(None) };
             let user = find(connection, &token.user)?.filter(|user| user.removed.is_none());
             Ok(user.map(|user| (token, user)))
@@ -158,7 +152,9 @@ impl Users for SqliteStore {
                  ORDER BY created_ms, id"
             );
             let mut statement = connection.prepare_cached(&query)?;
-            statement.query_map(params![user.map(UserName::as_str)], read_token)?.collect()
+            statement
+                .query_map(params![user.map(UserName::as_str)], |row| read_token(row))?
+                .collect()
         })
     }
 
@@ -188,17 +184,6 @@ impl Users for SqliteStore {
     }
 }
 
-fn is_recent(seen: Option<Timestamp>, now: Timestamp) -> bool {
-    seen.is_some_and(|seen| now.since(seen) < SEEN_INTERVAL)
-}
-
-fn accept(user: StoredUser) -> UserLogin {
-    match user.removed {
-        Some(_) => UserLogin::Removed,
-        None => UserLogin::Accepted(user),
-    }
-}
-
 fn insert(
     transaction: &Transaction<'_>,
     name: &UserName,
@@ -216,7 +201,7 @@ fn insert(
 fn find(connection: &Connection, name: &UserName) -> rusqlite::Result<Option<StoredUser>> {
     let query = format!("SELECT {USER_COLUMNS} FROM users WHERE name = ?1");
     let mut statement = connection.prepare_cached(&query)?;
-    statement.query_row(params![name.as_str()], read_user).optional()
+    statement.query_row(params![name.as_str()], |row| read_user(row)).optional()
 }
 
 /// The user whose name differs from `name` in nothing that people notice.
@@ -225,34 +210,6 @@ fn find_similar(connection: &Connection, name: &UserName) -> rusqlite::Result<Op
     let found: Option<String> =
         connection.query_row(query, params![name.folded()], |row| row.get(0)).optional()?;
     Ok(found.map(UserName::from_existing))
-}
-
-fn read_user(row: &Row<'_>) -> rusqlite::Result<StoredUser> {
-    let source: String = row.get(1)?;
-    let source = UserSource::NAMES.into_iter().find(|(name, _)| *name == source);
-    let groups: String = row.get(2)?;
-    Ok(StoredUser {
-        name: UserName::from_existing(row.get::<_, String>(0)?),
-        source: source.ok_or_else(|| malformed(1))?.1,
-        groups: serde_json::from_str(&groups).map_err(|_| malformed(2))?,
-        created: Timestamp(row.get(3)?),
-        last_seen: row.get::<_, Option<i64>>(4)?.map(Timestamp),
-        removed: row.get::<_, Option<i64>>(5)?.map(Timestamp),
-    })
-}
-
-fn read_token(row: &Row<'_>) -> rusqlite::Result<StoredToken> {
-    let digest: Vec<u8> = row.get(2)?;
-    let digest: [u8; 32] = digest.try_into().map_err(|_| malformed(2))?;
-    Ok(StoredToken {
-        id: row.get(0)?,
-        user: UserName::from_existing(row.get::<_, String>(1)?),
-        digest: Digest::from_bytes(digest),
-        label: row.get(3)?,
-        created: Timestamp(row.get(4)?),
-        expires: Timestamp(row.get(5)?),
-        last_used: row.get::<_, Option<i64>>(6)?.map(Timestamp),
-    })
 }
 
 fn to_sql_error(error: serde_json::Error) -> rusqlite::Error {

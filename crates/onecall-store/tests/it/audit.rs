@@ -1,21 +1,24 @@
-//! The audit trail on a real file: what was done to its rows is found.
+//! The audit trail in a real database: what was done to its rows is found.
 
 use std::process::Command;
-use std::sync::Arc;
 
 use onecall_core::storage::*;
 use onecall_core::{Digest, RunId, Timestamp, ToolPattern};
-use onecall_store::{SqliteStore, open_durable};
-use rusqlite::Connection;
 
+use crate::place::{Place, given_store, on_every_store};
 use crate::sqlite::StoreFolder;
 
-/// The environment variable with the store that [`the_rows_of_another_process`] writes to.
-const OTHER_PROCESS: &str = "ONECALL_TEST_AUDIT_FILE";
+on_every_store!(
+    rows_come_back_as_they_were_written,
+    what_was_done_to_rows_is_found,
+    a_trail_that_was_rewritten_is_found_with_a_head_that_was_kept_elsewhere,
+    rows_that_are_removed_because_of_their_age_leave_a_proof,
+    a_trail_that_is_not_intact_is_not_removed,
+    two_processes_extend_one_chain,
+);
 
-fn trail(folder: &StoreFolder) -> Arc<SqliteStore> {
-    open_durable(folder.file(), 1)
-}
+/// The environment variable with the store that [`the_rows_of_another_process`] writes to.
+const OTHER_PROCESS: &str = "ONECALL_TEST_AUDIT_STORE";
 
 /// An entry about a call, `at` milliseconds after 1970.
 fn entry(at: i64, user: &str, event: AuditEvent) -> AuditEntry {
@@ -45,29 +48,25 @@ fn ended(at: i64) -> AuditEntry {
     entry(at, "anna", AuditEvent::Ended { outcome, cached, duration_us: 7 })
 }
 
-/// A store with this many rows; row N is of time N.
-fn with_rows(count: i64) -> StoreFolder {
-    let folder = StoreFolder::new();
+/// Adds this many rows to an empty store; row N is of time N.
+fn add_rows(place: &Place, count: i64) {
     let entries: Vec<_> = (1..=count).map(ended).collect();
-    trail(&folder).append_audit(&entries).unwrap();
-    folder
+    place.open().append_audit(&entries).unwrap();
 }
 
-/// The problems of the trail after these statements were executed on its file.
-fn problems_after(folder: &StoreFolder, statements: &str) -> Vec<String> {
-    Connection::open(folder.file()).unwrap().execute_batch(statements).unwrap();
-    problems(folder, None)
+/// The problems of the trail after these statements were executed on its database.
+fn problems_after(place: &Place, statements: &str) -> Vec<String> {
+    place.execute(statements);
+    problems(place, None)
 }
 
-fn problems(folder: &StoreFolder, expected: Option<ExpectedHead>) -> Vec<String> {
-    let report = trail(folder).verify_audit(expected).unwrap();
+fn problems(place: &Place, expected: Option<ExpectedHead>) -> Vec<String> {
+    let report = place.open().verify_audit(expected).unwrap();
     report.problems.iter().map(ToString::to_string).collect()
 }
 
-#[test]
-fn rows_come_back_as_they_were_written() {
-    let folder = StoreFolder::new();
-    let store = trail(&folder);
+fn rows_come_back_as_they_were_written(place: &Place) {
+    let store = place.open();
     assert_eq!(store.audit_head().unwrap(), None);
     assert_eq!(store.verify_audit(None).unwrap(), AuditReport::default());
     let entries = [
@@ -111,8 +110,7 @@ fn rows_come_back_as_they_were_written() {
     assert_eq!(report, AuditReport { rows: 4, head, ..AuditReport::default() });
 }
 
-#[test]
-fn what_was_done_to_rows_is_found() {
+fn what_was_done_to_rows_is_found(place: &Place) {
     let chained = |number: u64| {
         format!(
             "row {number} was changed, moved or inserted, or the row before it was: it does not \
@@ -125,11 +123,11 @@ fn what_was_done_to_rows_is_found() {
             vec![chained(3), "row 3 was changed: its columns differ from its content".to_owned()],
         ),
         (
-            "UPDATE audit SET user = 'ben' WHERE number = 3",
+            "UPDATE audit SET \"user\" = 'ben' WHERE number = 3",
             vec!["row 3 was changed: its columns differ from its content".to_owned()],
         ),
         (
-            "UPDATE audit SET content = CAST(x'ff' AS TEXT) WHERE number = 3",
+            "UPDATE audit SET content = 'nonsense' WHERE number = 3",
             vec![chained(3), "row 3 cannot be read".to_owned()],
         ),
         ("UPDATE audit SET digest = x'00' WHERE number = 3", vec![chained(3)]),
@@ -144,7 +142,7 @@ fn what_was_done_to_rows_is_found() {
         // A row between two others: everything after it gets another number.
         (
             "UPDATE audit SET number = number + 100 WHERE number > 3;
-             INSERT INTO audit SELECT 4, at_ms, user, run_id, tool, content, digest FROM audit
+             INSERT INTO audit SELECT 4, at_ms, \"user\", run_id, tool, content, digest FROM audit
                WHERE number = 3;
              UPDATE audit SET number = number - 99 WHERE number > 100;
              UPDATE audit_head SET number = 7",
@@ -152,7 +150,7 @@ fn what_was_done_to_rows_is_found() {
         ),
         ("DELETE FROM audit WHERE number > 4", vec!["rows 5 to 6 are missing".to_owned()]),
         (
-            "INSERT INTO audit SELECT 7, at_ms, user, run_id, tool, content, digest FROM audit
+            "INSERT INTO audit SELECT 7, at_ms, \"user\", run_id, tool, content, digest FROM audit
                WHERE number = 6",
             vec![
                 chained(7),
@@ -172,41 +170,41 @@ fn what_was_done_to_rows_is_found() {
         ),
     ];
     for (statements, expected) in cases {
-        let folder = with_rows(6);
-        assert_eq!(problems(&folder, None), [""; 0]);
-        assert_eq!(problems_after(&folder, statements), expected, "{statements}");
+        let place = &place.another();
+        add_rows(place, 6);
+        assert_eq!(problems(place, None), [""; 0]);
+        assert_eq!(problems_after(place, statements), expected, "{statements}");
         // What is added later does not hide it.
-        trail(&folder).append_audit(&[ended(9)]).unwrap();
-        let later = problems(&folder, None);
+        place.open().append_audit(&[ended(9)]).unwrap();
+        let later = problems(place, None);
         assert!(!later.is_empty(), "{statements}");
     }
 }
 
-#[test]
-fn a_trail_that_was_rewritten_is_found_with_a_head_that_was_kept_elsewhere() {
-    let folder = with_rows(4);
-    let kept = trail(&folder).audit_head().unwrap().unwrap();
+fn a_trail_that_was_rewritten_is_found_with_a_head_that_was_kept_elsewhere(place: &Place) {
+    add_rows(place, 4);
+    let kept = place.open().audit_head().unwrap().unwrap();
     let expected: ExpectedHead = kept.to_string().parse().unwrap();
     let only_digest: ExpectedHead = kept.digest.to_string().parse().unwrap();
-    trail(&folder).append_audit(&[ended(5), ended(6)]).unwrap();
-    assert_eq!(problems(&folder, Some(expected)), [""; 0]);
-    assert_eq!(problems(&folder, Some(only_digest)), [""; 0]);
+    place.open().append_audit(&[ended(5), ended(6)]).unwrap();
+    assert_eq!(problems(place, Some(expected)), [""; 0]);
+    assert_eq!(problems(place, Some(only_digest)), [""; 0]);
 
     // All rows are written anew, with another user in one of them.
-    let rewritten = StoreFolder::new();
+    let rewritten = &place.another();
     let mut entries: Vec<_> = (1..=6).map(ended).collect();
     "mallory".clone_into(&mut entries[1].user);
-    trail(&rewritten).append_audit(&entries).unwrap();
-    assert_eq!(problems(&rewritten, None), [""; 0]);
+    rewritten.open().append_audit(&entries).unwrap();
+    assert_eq!(problems(rewritten, None), [""; 0]);
     let digest = kept.digest;
     assert_eq!(
-        problems(&rewritten, Some(expected)),
+        problems(rewritten, Some(expected)),
         [format!(
             "row 4 does not have the expected digest {digest}: it, or a row before it, was changed"
         )]
     );
     assert_eq!(
-        problems(&rewritten, Some(only_digest)),
+        problems(rewritten, Some(only_digest)),
         [format!(
             "no row has the expected digest {digest}: rows were changed or removed, or it is of \
              another trail"
@@ -216,9 +214,9 @@ fn a_trail_that_was_rewritten_is_found_with_a_head_that_was_kept_elsewhere() {
     let cut = "DELETE FROM audit WHERE number > 3;
                UPDATE audit_head SET number = 3,
                  digest = (SELECT digest FROM audit WHERE number = 3)";
-    assert_eq!(problems_after(&folder, cut), [""; 0]);
+    assert_eq!(problems_after(place, cut), [""; 0]);
     assert_eq!(
-        problems(&folder, Some(expected)),
+        problems(place, Some(expected)),
         ["the trail ends with row 3, before the expected row 4: rows are missing at the end"]
     );
     for text in ["", "4", "x:00", "4:00", &format!("{digest}0")] {
@@ -226,20 +224,24 @@ fn a_trail_that_was_rewritten_is_found_with_a_head_that_was_kept_elsewhere() {
     }
 }
 
-#[test]
-fn rows_that_are_removed_because_of_their_age_leave_a_proof() {
-    let folder = with_rows(10);
-    let store = trail(&folder);
+/// Removes the first seven of ten rows in two steps.
+fn prune_twice(store: &dyn CompleteStore) {
+    assert_eq!(store.prune_audit(Timestamp(4), Timestamp(100)).unwrap(), 3);
+    assert_eq!(store.prune_audit(Timestamp(4), Timestamp(100)).unwrap(), 0);
+    store.append_audit(&[ended(101)]).unwrap();
+    assert_eq!(store.prune_audit(Timestamp(8), Timestamp(102)).unwrap(), 4);
+}
+
+fn rows_that_are_removed_because_of_their_age_leave_a_proof(place: &Place) {
+    add_rows(place, 10);
+    let store = place.open();
     let head = |number: i64| {
         let rows = store.audit_rows(&AuditFilter::default()).unwrap();
         let row = rows.into_iter().find(|row| row.number == number as u64).unwrap();
         ExpectedHead { number: Some(row.number), digest: row.digest }
     };
     let heads: Vec<_> = (1..=10).map(head).collect();
-    assert_eq!(store.prune_audit(Timestamp(4), Timestamp(100)).unwrap(), 3);
-    assert_eq!(store.prune_audit(Timestamp(4), Timestamp(100)).unwrap(), 0);
-    store.append_audit(&[ended(101)]).unwrap();
-    assert_eq!(store.prune_audit(Timestamp(8), Timestamp(102)).unwrap(), 4);
+    prune_twice(&*store);
     let report = store.verify_audit(None).unwrap();
     assert_eq!((report.rows, report.removed, report.problems.as_slice()), (6, 7, [].as_slice()));
     let numbers: Vec<_> = store.audit_rows(&AuditFilter::default()).unwrap();
@@ -247,10 +249,10 @@ fn rows_that_are_removed_because_of_their_age_leave_a_proof() {
     assert_eq!(numbers, [13, 12, 11, 10, 9, 8]);
     // Heads of rows that are left, and of the last rows that were removed, can be compared.
     for number in [3, 7, 8, 10] {
-        assert_eq!(problems(&folder, Some(heads[number - 1])), [""; 0], "{number}");
+        assert_eq!(problems(place, Some(heads[number - 1])), [""; 0], "{number}");
     }
     assert_eq!(
-        problems(&folder, Some(heads[4])),
+        problems(place, Some(heads[4])),
         [
             "row 5 was removed because of its age, so its digest cannot be compared; keep a newer one"
         ]
@@ -269,12 +271,11 @@ fn rows_that_are_removed_because_of_their_age_leave_a_proof() {
         ),
     ];
     for (statements, number) in forged {
-        let copy = StoreFolder::new();
-        std::fs::create_dir_all(copy.file().parent().unwrap()).unwrap();
-        let into = format!("VACUUM INTO '{}'", copy.file().display());
-        Connection::open(folder.file()).unwrap().execute_batch(&into).unwrap();
-        assert_eq!(problems(&copy, None), [""; 0]);
-        let problems = problems_after(&copy, statements);
+        let place = &place.another();
+        add_rows(place, 10);
+        prune_twice(&*place.open());
+        assert_eq!(problems(place, None), [""; 0]);
+        let problems = problems_after(place, statements);
         let named = problems.iter().any(|it| {
             it.contains(&format!("row {number}")) || it.contains(&format!("rows {number}"))
         });
@@ -282,42 +283,39 @@ fn rows_that_are_removed_because_of_their_age_leave_a_proof() {
     }
 }
 
-#[test]
-fn a_trail_that_is_not_intact_is_not_removed() {
-    let folder = with_rows(6);
+fn a_trail_that_is_not_intact_is_not_removed(place: &Place) {
+    add_rows(place, 6);
     let edit = "UPDATE audit SET content = replace(content, 'anna', 'ben') WHERE number = 2";
-    let before = problems_after(&folder, edit);
-    let error = trail(&folder).prune_audit(Timestamp(5), Timestamp(9)).unwrap_err();
+    let before = problems_after(place, edit);
+    let error = place.open().prune_audit(Timestamp(5), Timestamp(9)).unwrap_err();
     assert!(matches!(error, StoreError::AuditNotIntact { .. }), "{error}");
-    assert_eq!(problems(&folder, None), before);
+    assert_eq!(problems(place, None), before);
     // Rows that are not removed do not matter.
-    assert_eq!(trail(&folder).prune_audit(Timestamp(2), Timestamp(9)).unwrap(), 1);
+    assert_eq!(place.open().prune_audit(Timestamp(2), Timestamp(9)).unwrap(), 1);
 }
 
 /// Not a test of its own: the process that [`two_processes_extend_one_chain`] starts.
 #[test]
 fn the_rows_of_another_process() {
-    let Some(file) = std::env::var_os(OTHER_PROCESS) else { return };
-    let store = open_durable(file.into(), 1);
+    let Some(store) = given_store(OTHER_PROCESS) else { return };
     for at in 0..50 {
         store.append_audit(&[decided(at, "other", AuditDecision::Allow), ended(at)]).unwrap();
     }
 }
 
-#[test]
-fn two_processes_extend_one_chain() {
-    let folder = with_rows(1);
+fn two_processes_extend_one_chain(place: &Place) {
+    add_rows(place, 1);
     let mut others: Vec<_> = (0..2)
         .map(|_| {
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "audit::the_rows_of_another_process"])
-                .env(OTHER_PROCESS, folder.file())
+                .env(OTHER_PROCESS, place.address())
                 .stdout(std::process::Stdio::null())
                 .spawn()
                 .unwrap()
         })
         .collect();
-    let store = trail(&folder);
+    let store = place.open();
     for at in 0..50 {
         store.append_audit(&[ended(at)]).unwrap();
     }
@@ -340,8 +338,9 @@ fn two_processes_extend_one_chain() {
 
 #[test]
 fn a_file_that_cannot_be_used_is_tried_again() {
-    let folder = with_rows(1);
-    let store = trail(&folder);
+    let folder = StoreFolder::new();
+    let store = folder.open();
+    store.append_audit(&[ended(1)]).unwrap();
     store.append_audit(&[ended(2)]).unwrap();
     let (file, aside) = (folder.file(), folder.file().with_extension("aside"));
     std::fs::rename(&file, &aside).unwrap();

@@ -1,8 +1,14 @@
-//! What outlives a process, in a file that others use and damage.
+//! What outlives a process, in a file or a database that others use and damage.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod answers;
 mod audit;
 mod durable;
+mod listings;
+mod place;
+mod postgres;
+mod records;
 mod sqlite;
+mod user_secrets;
 mod users;

@@ -1,21 +1,19 @@
 //! `onecall cache`: the cached answers on disk, which all onecall processes of the user share.
 
 use std::fmt::Write;
-use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use clap::Subcommand;
-use onecall_config::{Config, ProcessContext};
-use onecall_core::storage::{AnswerSize, Store};
+use onecall_config::Config;
+use onecall_core::storage::AnswerSize;
 use onecall_core::{CacheScope, Timestamp, ToolPattern};
 use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::commands::note;
-use crate::setup;
 use crate::terminal::print;
+use crate::{setup, store};
 
 /// What `onecall cache` takes.
 #[derive(Debug, Subcommand)]
@@ -44,14 +42,14 @@ pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<Ex
     if let Some(explanation) = what_is_on_disk(&config) {
         note(explanation);
     }
-    let Some(file) = config.store.file(&ProcessContext::current().directories) else {
-        bail!(
-            "onecall cannot find your state directory, where the cache is: set HOME or XDG_STATE_HOME"
-        );
-    };
+    let store = store::open_existing(&config);
+    ensure!(
+        store::location(&config).is_some(),
+        "onecall cannot find your state directory, where the cache is: set HOME or XDG_STATE_HOME"
+    );
     match command {
         CacheCommand::Stats { json } => {
-            let answers = match open(&file) {
+            let answers = match &store {
                 Some(store) => store.answer_sizes(Timestamp::now())?,
                 None => Vec::new(),
             };
@@ -65,7 +63,7 @@ pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<Ex
                 format!("'{pattern}' is not a pattern; write one like 'mcp__sales__*'")
             })?;
             let fits = |_: &str, tool: &str| !tool.is_empty() && pattern.matches(tool);
-            let forgotten = match open(&file) {
+            let forgotten = match &store {
                 Some(store) => store.forget_answers(&fits)?,
                 None => 0,
             };
@@ -89,11 +87,6 @@ fn what_is_on_disk(config: &Config) -> Option<&'static str> {
         ),
         None => Some("Note: the cache is off; this shows only answers on disk"),
     }
-}
-
-/// The store, if it exists already.
-fn open(file: &Path) -> Option<Arc<dyn Store>> {
-    file.exists().then(|| onecall_store::open(file.to_path_buf()))
 }
 
 fn counted(answers: u64) -> String {

@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::cli::Global;
 use crate::commands::{note, say};
 use crate::terminal::print;
-use crate::{durable_store, setup};
+use crate::{setup, store};
 
 /// Why an id means no durable run.
 #[derive(Debug, Error)]
@@ -56,7 +56,7 @@ pub(super) fn find_run(id: &str, runs: Vec<DurableRun>) -> Result<DurableRun, Un
 /// Cancels a run.
 pub(crate) fn cancel(id: &str, as_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let store = durable_store::open(&config)?;
+    let store = store::open(&config)?;
     let (run, refusal) = match find_run(id, store.durable_runs(true)?) {
         Ok(run) => {
             let refusal = end(store.as_ref(), &run)?;
@@ -104,7 +104,7 @@ pub(super) fn cancel_runs_of(store: &dyn DurableStore, user: &UserName) -> anyho
 /// Prints the ids of the runs that have not ended, for the completion of a shell.
 pub(crate) fn ids(global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let Some(store) = durable_store::open_existing(&config) else { return Ok(ExitCode::SUCCESS) };
+    let Some(store) = store::open_existing(&config) else { return Ok(ExitCode::SUCCESS) };
     let runs = store.durable_runs(false)?;
     print(&runs.iter().map(|run| format!("{}\n", run.id)).collect::<String>())?;
     Ok(ExitCode::SUCCESS)

@@ -15,12 +15,12 @@ use crate::commands::{note, say};
 use crate::live::{Echo, LiveProgress};
 use crate::terminal::{EXIT_INTERRUPTED, print};
 use crate::terminal_questions::while_asking;
-use crate::{durable_store, setup, waiting};
+use crate::{setup, store, waiting};
 
 /// Continues a run, waits for its end and prints its answer.
 pub(crate) fn resume(id: &str, as_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
-    let run = match find_run(id, durable_store::open(&loaded.config)?.durable_runs(true)?) {
+    let run = match find_run(id, store::open(&loaded.config)?.durable_runs(true)?) {
         Ok(run) => run.id,
         Err(error) => return Ok(refuse(&error.to_string())),
     };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_catalog::{describe, natural_name, python_signature_with, summary};
-use onecall_config::ProcessContext;
 use onecall_core::text::visible_json;
 use onecall_core::{ServerName, ToolName, ToolPattern, ToolSpec};
 use onecall_gateway::{FoundTool, Gateway, LastKnownTools, Refresh, ToolSearch};
@@ -19,7 +18,7 @@ use crate::commands::check::quarantine;
 use crate::commands::{note, say};
 use crate::table::columns;
 use crate::terminal::print;
-use crate::{formatting, listings, setup};
+use crate::{formatting, listings, setup, store};
 
 /// How many tools a search shows.
 const SEARCH_RESULTS: usize = 20;
@@ -147,11 +146,8 @@ pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
 pub(crate) fn forget(pattern: Option<&str>, global: &Global) -> anyhow::Result<ExitCode> {
     let pattern = pattern.map(ToolPattern::parse).transpose()?;
     let config = setup::load(global)?.config;
-    let file = config.store.file(&ProcessContext::current().directories);
-    // Opening a store that does not exist would create one.
-    let store = file.filter(|file| file.exists()).map(onecall_store::open);
     let mut forgotten = 0;
-    if let Some(store) = store {
+    if let Some(store) = store::open_existing(&config) {
         for (key, _) in store.shapes()? {
             let name = natural_name(
                 &ServerName::new(key.server.as_str()),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::Global;
 use crate::commands::note;
 use crate::table::table;
-use crate::{durable_store, terminal, user_vault};
+use crate::{store, terminal, user_vault};
 
 /// Which users to list.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(crate) fn set(
 /// If nobody can ever log in with this name.
 fn unknown_user(user: &UserName, config: &Config) -> anyhow::Result<Option<String>> {
     let Some(users) = config.users.as_ref().filter(|_| !user.is_local()) else { return Ok(None) };
-    let known = durable_store::open_users(config)?.user(user)?;
+    let known = store::open(config)?.user(user)?;
     if known.is_some_and(|known| known.removed.is_none()) {
         return Ok(None);
     }

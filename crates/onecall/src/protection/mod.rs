@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use onecall_config::{
     Config, FolderAccess, Overlap, ProcessContext, ProgramFolder, ProtectedExtent, ProtectedPath,
-    TrustStore,
+    StoreLocation, TrustStore,
 };
 use onecall_engine::PythonFiles;
 
@@ -133,7 +133,11 @@ fn state(config: &Config, context: &ProcessContext<'_>) -> Vec<ProtectedPath> {
         harmful_access: FolderAccess::Read,
         alternative: None,
     });
-    let store = config.store.file(directories).map(|path| ProtectedPath {
+    let file = config.store.location(directories).and_then(|location| match location {
+        StoreLocation::File(path) => Some(path),
+        StoreLocation::Database(_) => None,
+    });
+    let store = file.map(|path| ProtectedPath {
         path,
         reason: "the store, with the records of all runs".to_owned(),
         extent: ProtectedExtent::Itself,

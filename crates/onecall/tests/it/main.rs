@@ -76,6 +76,7 @@ mod plan_reach;
 mod plans;
 mod policy_command;
 mod policy_page;
+mod postgres;
 mod program_forms;
 mod programs;
 mod progress;

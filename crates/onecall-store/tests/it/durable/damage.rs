@@ -11,7 +11,8 @@ use rusqlite::Connection;
 
 use super::approvals::given;
 use super::{answer, append, called, durable_run, ended, id, noise, opened, question};
-use crate::sqlite::{StoreFolder, run};
+use crate::records::run;
+use crate::sqlite::StoreFolder;
 
 #[test]
 fn a_journal_ends_at_its_first_damaged_event() {
@@ -39,8 +40,8 @@ fn a_journal_ends_at_its_first_damaged_event() {
         store.add_durable_run(&durable_run("a")).unwrap();
         let large = noise(10_000, 1);
         let events = vec![called(0, "{}"), ended(0, "x"), called(1, "{}"), ended(1, &large)];
-        append(&store, "a", 1, 0, events);
-        append(&store, "a", 1, 4, vec![called(2, "{}")]);
+        append(&*store, "a", 1, 0, events);
+        append(&*store, "a", 1, 4, vec![called(2, "{}")]);
         Connection::open(folder.file()).unwrap().execute_batch(spoil).unwrap();
         let journal = store.journal(&id("a")).unwrap();
         assert_eq!(journal.events.len(), readable, "{spoil}");

@@ -7,22 +7,24 @@ use onecall_core::{
     EngineName, InPlaceReason, JournalCall, JournalEvent, RunEngine, Timestamp, ToolError,
     ToolValue,
 };
-use onecall_store::open_durable;
-use rusqlite::Connection;
 use serde_json::value::RawValue;
 
-use super::{answer, append, batch, called, durable_run, ended, id, noise, opened, question, tool};
-use crate::sqlite::{StoreFolder, run};
+use super::{answer, append, batch, called, durable_run, ended, id, noise, question, tool};
+use crate::place::{Place, on_every_store};
+use crate::records::run;
 
-fn count(folder: &StoreFolder, table: &str) -> i64 {
-    let reader = Connection::open(folder.file()).unwrap();
-    reader.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
-}
+on_every_store!(
+    every_event_comes_back_as_it_was,
+    a_value_is_stored_once_for_each_run,
+    journals_are_limited_together,
+    a_batch_that_does_not_come_next_is_refused,
+    the_end_of_a_run_leaves_its_answer_alone,
+    states_are_kept,
+    pruning_spares_runs_that_wait_or_run,
+);
 
-#[test]
-fn every_event_comes_back_as_it_was() {
-    let folder = StoreFolder::new();
-    let store = opened(&folder);
+fn every_event_comes_back_as_it_was(place: &Place) {
+    let store = place.open();
     store.add_durable_run(&durable_run("a")).unwrap();
     let json = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
     let failed = |error| JournalEvent::Ended { call: 8, result: Err(error) };
@@ -65,38 +67,34 @@ fn every_event_comes_back_as_it_was() {
         JournalEvent::Observed { bytes: vec![0xff, 0, 1] },
         JournalEvent::Observed { bytes: vec![0xfe; 70_000] },
     ];
-    append(&store, "a", 1, 0, events[..2].to_vec());
-    append(&store, "a", 1, 2, events[2..].to_vec());
-    let journal = opened(&folder).journal(&id("a")).unwrap();
+    append(&*store, "a", 1, 0, events[..2].to_vec());
+    append(&*store, "a", 1, 2, events[2..].to_vec());
+    let journal = place.open().journal(&id("a")).unwrap();
     assert_eq!(journal.unreadable, 0);
     assert!(format!("{:?}", journal.events) == format!("{events:?}"));
     assert_eq!(store.journal(&id("unknown")).unwrap().events.len(), 0);
 }
 
-#[test]
-fn a_value_is_stored_once_for_each_run() {
-    let folder = StoreFolder::new();
-    let store = opened(&folder);
+fn a_value_is_stored_once_for_each_run(place: &Place) {
+    let store = place.open();
     let value = noise(20_000, 3);
     let other = noise(20_000, 4);
     for name in ["a", "b"] {
         store.add_durable_run(&durable_run(name)).unwrap();
-        append(&store, name, 1, 0, vec![ended(0, &value), ended(1, &value), ended(2, &other)]);
-        append(&store, name, 1, 3, vec![ended(3, &value), ended(4, "small"), ended(5, "small")]);
+        append(&*store, name, 1, 0, vec![ended(0, &value), ended(1, &value), ended(2, &other)]);
+        append(&*store, name, 1, 3, vec![ended(3, &value), ended(4, "small"), ended(5, "small")]);
     }
-    assert_eq!((count(&folder, "journal_values"), count(&folder, "journal_events")), (4, 12));
+    assert_eq!((place.count("journal_values"), place.count("journal_events")), (4, 12));
     let journal = store.journal(&id("b")).unwrap();
     assert!(format!("{:?}", journal.events[3]) == format!("{:?}", ended(3, &value)));
 }
 
-#[test]
-fn journals_are_limited_together() {
-    let folder = StoreFolder::new();
-    let store = open_durable(folder.file(), 1);
+fn journals_are_limited_together(place: &Place) {
+    let store = place.open_with(1);
     store.add_durable_run(&durable_run("a")).unwrap();
     store.add_durable_run(&durable_run("b")).unwrap();
     let half = noise(600_000, 5);
-    append(&store, "a", 1, 0, vec![ended(0, &half)]);
+    append(&*store, "a", 1, 0, vec![ended(0, &half)]);
     let full = Err(JournalRefusal::Full { limit_mb: 1 });
     // The one that is too large is left out, and the others are written.
     let batches = [
@@ -108,7 +106,7 @@ fn journals_are_limited_together() {
     assert_eq!(store.journal(&id("a")).unwrap().events.len(), 3);
     assert_eq!(store.journal(&id("b")).unwrap().events.len(), 1);
     // What compresses well takes little of the limit.
-    append(&store, "b", 1, 1, vec![ended(1, &"z".repeat(5_000_000))]);
+    append(&*store, "b", 1, 1, vec![ended(1, &"z".repeat(5_000_000))]);
     let next = || batch("b", 1, 2, vec![ended(2, &noise(600_000, 7))]);
     assert_eq!(store.append(&[next()]).unwrap(), [full]);
     // A run that ends makes room.
@@ -116,12 +114,10 @@ fn journals_are_limited_together() {
     assert_eq!(store.append(&[next()]).unwrap(), [Ok(())]);
 }
 
-#[test]
-fn a_batch_that_does_not_come_next_is_refused() {
-    let folder = StoreFolder::new();
-    let store = opened(&folder);
+fn a_batch_that_does_not_come_next_is_refused(place: &Place) {
+    let store = place.open();
     store.add_durable_run(&durable_run("a")).unwrap();
-    append(&store, "a", 1, 0, vec![called(0, "{}"), called(1, "{}")]);
+    append(&*store, "a", 1, 0, vec![called(0, "{}"), called(1, "{}")]);
     for first in [0, 1, 3, u64::MAX] {
         let refused = store.append(&[batch("a", 1, first, vec![called(2, "{}")])]).unwrap();
         assert_eq!(refused, [Err(JournalRefusal::OutOfOrder { expected: 2 })], "{first}");
@@ -129,13 +125,11 @@ fn a_batch_that_does_not_come_next_is_refused() {
     assert_eq!(store.journal(&id("a")).unwrap().events.len(), 2);
 }
 
-#[test]
-fn the_end_of_a_run_leaves_its_answer_alone() {
-    let folder = StoreFolder::new();
-    let store = opened(&folder);
+fn the_end_of_a_run_leaves_its_answer_alone(place: &Place) {
+    let store = place.open();
     for name in ["a", "b"] {
         store.add_durable_run(&durable_run(name)).unwrap();
-        append(&store, name, 1, 0, vec![called(0, "{}"), ended(0, &noise(10_000, 8))]);
+        append(&*store, name, 1, 0, vec![called(0, "{}"), ended(0, &noise(10_000, 8))]);
         store.add_question(&question(name, 1)).unwrap();
     }
     assert!(!store.end_durable_run(&id("a"), 2, &answer(500)).unwrap());
@@ -150,19 +144,17 @@ fn the_end_of_a_run_leaves_its_answer_alone() {
     assert_eq!(store.journal(&id("a")).unwrap().events.len(), 0);
     // The other one is untouched.
     assert_eq!(store.journal(&id("b")).unwrap().events.len(), 2);
-    assert_eq!((count(&folder, "journal_values"), count(&folder, "journals")), (1, 1));
+    assert_eq!((place.count("journal_values"), place.count("journals")), (1, 1));
     let other = DurableRun { state: DurableState::Waiting, ..durable_run("b") };
     assert_eq!(store.durable_runs(true).unwrap(), [expected, other.clone()]);
     assert_eq!(store.durable_runs(false).unwrap(), [other]);
 }
 
-#[test]
-fn states_are_kept() {
-    let folder = StoreFolder::new();
-    let store = opened(&folder);
+fn states_are_kept(place: &Place) {
+    let store = place.open();
     store.add_durable_run(&durable_run("a")).unwrap();
     assert!(store.add_durable_run(&durable_run("a")).is_err());
-    let run = || opened(&folder).durable_run(&id("a")).unwrap().unwrap();
+    let run = || place.open().durable_run(&id("a")).unwrap().unwrap();
     assert_eq!(run(), durable_run("a"));
     assert!(store.set_waiting(&id("a"), 1, true).unwrap());
     assert_eq!(run().state, DurableState::Waiting);
@@ -175,10 +167,8 @@ fn states_are_kept() {
     assert_eq!(store.durable_run(&id("b")).unwrap(), None);
 }
 
-#[test]
-fn pruning_spares_runs_that_wait_or_run() {
-    let folder = StoreFolder::new();
-    let store = opened(&folder);
+fn pruning_spares_runs_that_wait_or_run(place: &Place) {
+    let store = place.open();
     for name in ["waits", "runs", "old", "new"] {
         store.add_durable_run(&durable_run(name)).unwrap();
         store.add_question(&question(name, 1)).unwrap();

@@ -6,16 +6,20 @@ use std::time::Duration;
 use onecall_core::Timestamp;
 use onecall_core::storage::*;
 
-use super::{answer, append, batch, called, durable_run, id, opened};
-use crate::sqlite::StoreFolder;
+use super::{answer, append, batch, called, durable_run, id};
+use crate::place::{Place, on_every_store};
+
+on_every_store!(
+    only_a_lease_that_is_over_is_taken,
+    a_lost_lease_writes_nothing,
+    one_of_many_takes_a_lease,
+);
 
 const LENGTH: Duration = Duration::from_secs(15);
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-#[test]
-fn only_a_lease_that_is_over_is_taken() {
-    let folder = StoreFolder::new();
-    let store = opened(&folder);
+fn only_a_lease_that_is_over_is_taken(place: &Place) {
+    let store = place.open();
     store.add_durable_run(&durable_run("a")).unwrap();
     let take = |now| store.take_lease(&id("a"), "other", Timestamp(now), LENGTH).unwrap();
     let lease =
@@ -38,10 +42,8 @@ fn only_a_lease_that_is_over_is_taken() {
     assert_eq!(take(i64::MAX), None);
 }
 
-#[test]
-fn a_lost_lease_writes_nothing() {
-    let folder = StoreFolder::new();
-    let (store, other) = (opened(&folder), opened(&folder));
+fn a_lost_lease_writes_nothing(place: &Place) {
+    let (store, other) = (place.open(), place.open());
     for name in ["a", "b", "c", "d"] {
         store.add_durable_run(&durable_run(name)).unwrap();
     }
@@ -63,21 +65,18 @@ fn a_lost_lease_writes_nothing() {
         assert!(!store.set_waiting(&id(name), 1, true).unwrap(), "{name}");
         assert!(!store.end_durable_run(&id(name), 1, &answer(700)).unwrap(), "{name}");
     }
-    append(&other, "a", 2, 0, vec![called(0, "{}")]);
+    append(&*other, "a", 2, 0, vec![called(0, "{}")]);
 }
 
-#[test]
-fn one_of_many_takes_a_lease() {
-    let folder = StoreFolder::new();
-    opened(&folder).add_durable_run(&durable_run("a")).unwrap();
+fn one_of_many_takes_a_lease(place: &Place) {
+    place.open().add_durable_run(&durable_run("a")).unwrap();
     for round in 1..=10 {
         let now = Timestamp(round * 100_000);
         let taken: Vec<Lease> = thread::scope(|scope| {
             let takers: Vec<_> = (0..8)
                 .map(|taker: u8| {
-                    let folder = &folder;
                     scope.spawn(move || {
-                        let store = opened(folder);
+                        let store = place.open();
                         store.take_lease(&id("a"), &taker.to_string(), now, LENGTH).unwrap()
                     })
                 })

@@ -36,7 +36,7 @@ fn a_store_of_version_4_gets_journals() {
     assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 4);
     let store = opened(&folder);
     store.add_durable_run(&durable_run("a")).unwrap();
-    append(&store, "a", 1, 0, vec![called(0, "{}")]);
+    append(&*store, "a", 1, 0, vec![called(0, "{}")]);
     store.add_question(&question("a", 1)).unwrap();
     assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 7);
     assert_eq!(store.journal(&id("a")).unwrap().events.len(), 1);

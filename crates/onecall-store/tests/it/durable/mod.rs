@@ -9,7 +9,9 @@ mod migration;
 
 use std::sync::Arc;
 
-use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, JournalBatch, Journals, Lease};
+use onecall_core::storage::{
+    CompleteStore, DurableRun, DurableState, FinalAnswer, JournalBatch, Lease,
+};
 use onecall_core::{
     ApprovalQuestion, ApprovalWay, CallSite, CallableName, Digest, ItemId, JournalCall,
     JournalEvent, QuestionKind, RunId, Timestamp, ToolValue,
@@ -88,7 +90,7 @@ fn batch(run: &str, fence: u64, first: u64, events: Vec<JournalEvent>) -> Journa
 }
 
 /// Appends events that must be accepted.
-fn append(store: &SqliteStore, run: &str, fence: u64, first: u64, events: Vec<JournalEvent>) {
+fn append(store: &dyn CompleteStore, run: &str, fence: u64, first: u64, events: Vec<JournalEvent>) {
     assert_eq!(store.append(&[batch(run, fence, first, events)]).unwrap(), [Ok(())]);
 }
 

@@ -23,8 +23,8 @@ use self::answer::answer;
 pub(crate) use self::show::answered;
 use self::verdict::{ApproveArguments, DenyArguments};
 use crate::cli::Global;
-use crate::durable_store;
 use crate::setup;
+use crate::store;
 use crate::terminal::print;
 
 /// What `onecall approvals` takes.
@@ -155,7 +155,7 @@ impl Desk {
 /// Lists, shows or answers questions.
 pub(crate) fn approvals(command: ApprovalsCommand, global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let desk = Desk { store: durable_store::open(&config)?, redactor: redactor(&config) };
+    let desk = Desk { store: store::open(&config)?, redactor: redactor(&config) };
     match command {
         ApprovalsCommand::List { all, json } => list::list(&desk, all, json),
         ApprovalsCommand::Show { ids, json } => show::show(&desk, &ids, json),
@@ -174,7 +174,7 @@ pub(crate) fn approvals(command: ApprovalsCommand, global: &Global) -> anyhow::R
 /// Prints the ids of the approvals that cover later calls, for the completion of a shell.
 pub(crate) fn grant_ids(global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let Some(store) = durable_store::open_existing(&config) else { return Ok(ExitCode::SUCCESS) };
+    let Some(store) = store::open_existing(&config) else { return Ok(ExitCode::SUCCESS) };
     let grants = store.all_grants(Timestamp::now())?;
     print(&grants.iter().map(|grant| format!("{}\n", grant.item.as_str())).collect::<String>())?;
     Ok(ExitCode::SUCCESS)
@@ -183,7 +183,7 @@ pub(crate) fn grant_ids(global: &Global) -> anyhow::Result<ExitCode> {
 /// Prints the ids of the open questions and of their runs, for the completion of a shell.
 pub(crate) fn ids(global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let Some(store) = durable_store::open_existing(&config) else { return Ok(ExitCode::SUCCESS) };
+    let Some(store) = store::open_existing(&config) else { return Ok(ExitCode::SUCCESS) };
     let filter = QuestionFilter { run: None, open: true };
     let mut ids = Vec::new();
     for stored in store.questions(&filter)? {

@@ -4,20 +4,17 @@ mod list;
 mod verify;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
-use onecall_config::{Config, ProcessContext};
 use onecall_core::ToolPattern;
 use onecall_core::storage::{AuditTrail, ExpectedHead};
 
 use crate::cli::Global;
 use crate::commands::note;
-use crate::setup;
 use crate::terminal::print;
 use crate::time_span::parse_time_span;
+use crate::{setup, store};
 
 /// What `onecall audit` takes.
 #[derive(Args, Debug)]
@@ -81,7 +78,7 @@ Exit codes: 0 there is a row, 1 there is none, 2 the trail cannot be read")]
 /// Lists rows, or runs a subcommand.
 pub(crate) fn audit(arguments: AuditArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
-    let trail = open(&loaded.config)?;
+    let trail = store::open(&loaded.config)?;
     match arguments.command {
         None => list::list(trail.as_ref(), arguments),
         Some(AuditCommand::Verify { expect, json }) => verify::verify(&*trail, expect, json),
@@ -100,15 +97,6 @@ fn head(trail: &dyn AuditTrail) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::FAILURE)
         }
     }
-}
-
-/// The audit trail of a configuration.
-fn open(config: &Config) -> anyhow::Result<Arc<dyn AuditTrail>> {
-    let file = config.store.file(&ProcessContext::current().directories).context(
-        "onecall cannot find your state directory, where the store is: set HOME or XDG_STATE_HOME, \
-         or `path` under `store` in the configuration",
-    )?;
-    Ok(onecall_store::open_durable(file, config.store.journal_mb))
 }
 
 fn parse_pattern(text: &str) -> Result<ToolPattern, String> {

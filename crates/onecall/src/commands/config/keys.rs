@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use onecall_clients::edit::{self, EditError, PathStep, set_field};
 use onecall_clients::{FileFormat, SectionShape, own_config_section};
+use onecall_config::hide_database_password;
 use serde_json::Value;
 
 use crate::commands::editable_config::EditableConfig;
@@ -13,8 +14,11 @@ use crate::terminal::print;
 
 /// Prints a value.
 pub(super) fn get(key: &str, own: &EditableConfig) -> anyhow::Result<ExitCode> {
-    let document =
+    let mut document =
         edit::read(own.text(), FileFormat::Yaml).map_err(|error| own.edit_error(&error))?;
+    if let Some(Value::String(url)) = document.pointer_mut("/store/url") {
+        *url = hide_database_password(url);
+    }
     let steps = steps(key, own)?;
     let found = steps.iter().try_fold(&document, |value, step| match step {
         PathStep::Key(key) => value.get(key),

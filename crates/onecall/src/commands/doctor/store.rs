@@ -1,16 +1,28 @@
 //! Checks the store, in which runs are recorded, without changing it.
 
+use std::path::Path;
 use std::time::Instant;
 
-use onecall_config::{Config, ProcessContext, RecordLevel};
+use onecall_config::{Config, RecordLevel, StoreLocation};
+use onecall_core::Secret;
 use onecall_core::storage::StoreError;
 use onecall_core::text::shell_word;
-use onecall_store::{Inspection, inspect};
+use onecall_store::{DatabaseInspection, Inspection, inspect, inspect_database};
 
 use super::finding::{Finding, ReportSection};
+use crate::store;
 
 pub(super) fn check(config: &Config) -> ReportSection {
-    ReportSection { name: "store", findings: vec![file(config), records(config.records)] }
+    let found = match store::location(config) {
+        Some(StoreLocation::File(path)) => file(&path),
+        Some(StoreLocation::Database(url)) => database(&url),
+        None => {
+            let summary = "onecall cannot find your state directory, so nothing is stored";
+            let fix = "set HOME or XDG_STATE_HOME, or `path` in store";
+            Finding::yellow("file", summary).fix(fix)
+        }
+    };
+    ReportSection { name: "store", findings: vec![found, records(config.records)] }
 }
 
 fn records(records: RecordLevel) -> Finding {
@@ -26,17 +38,10 @@ fn records(records: RecordLevel) -> Finding {
     finding.fact("records", name)
 }
 
-fn file(config: &Config) -> Finding {
-    let Some(path) = config.store.file(&ProcessContext::current().directories) else {
-        return Finding::yellow(
-            "file",
-            "onecall cannot find your state directory, so nothing is stored",
-        )
-        .fix("set HOME or XDG_STATE_HOME, or `path` in store");
-    };
+fn file(path: &Path) -> Finding {
     let shown = path.display().to_string();
     let started = Instant::now();
-    let inspected = inspect(&path);
+    let inspected = inspect(path);
     let took = started.elapsed();
     let finding = match inspected {
         Ok(None) => Finding::green("file", format!("{shown}, created when it is needed")),
@@ -60,6 +65,30 @@ fn file(config: &Config) -> Finding {
         Err(error) => unusable(&error, &shown),
     };
     finding.fact("path", shown)
+}
+
+fn database(url: &Secret) -> Finding {
+    let started = Instant::now();
+    let inspected = inspect_database(url);
+    let took = started.elapsed();
+    match inspected {
+        Ok(DatabaseInspection { address, server_version, version, newest }) => {
+            let schema = match version {
+                None => "schema created when it is needed".to_owned(),
+                Some(version) if version == newest => format!("schema {version}"),
+                Some(version) => format!("schema {version}, upgraded to {newest} when it is used"),
+            };
+            let summary = format!("{address}, PostgreSQL {server_version}, {schema}");
+            Finding::green("database", summary)
+                .took(took)
+                .fact("address", address)
+                .fact("schema", version)
+        }
+        Err(error @ StoreError::Newer { .. }) => Finding::red("database", error.to_string())
+            .fix("update onecall, or set another `url` in store"),
+        Err(error) => Finding::red("database", error.to_string())
+            .fix("check that the database runs, and `url` in store"),
+    }
 }
 
 fn unusable(error: &StoreError, path: &str) -> Finding {

@@ -5,16 +5,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Instant;
 
-use onecall_config::{Config, ProcessContext, UsersConfig};
+use onecall_config::{Config, ProcessContext, StoreLocation, UsersConfig};
 use onecall_core::text::shell_word;
 use onecall_gateway::check_issuer;
 use onecall_login::{KEY_VARIABLE, key_file_path};
 use onecall_policy::PolicySource;
-use onecall_store::inspect;
+use onecall_store::{inspect, inspect_database};
 
 use super::finding::{Finding, ReportSection};
 use crate::commands::editable_config::counted;
-use crate::durable_store;
+use crate::store;
 
 pub(super) async fn check(config: &Config) -> ReportSection {
     let mut findings = Vec::new();
@@ -29,13 +29,19 @@ pub(super) async fn check(config: &Config) -> ReportSection {
 
 /// Who may log in. The store is neither created nor upgraded for that.
 fn people(config: &Config) -> Finding {
-    let path = config.store.file(&ProcessContext::current().directories);
-    let known = match path.map(|path| inspect(&path)) {
-        Some(Ok(Some(store))) if store.version == store.newest => {
-            durable_store::open_users(config).and_then(|store| Ok(store.users()?))
+    let is_current = match store::location(config) {
+        Some(StoreLocation::File(path)) => {
+            inspect(&path).map(|it| it.is_some_and(|it| it.version == it.newest))
         }
+        Some(StoreLocation::Database(url)) => {
+            inspect_database(&url).map(|it| it.version == Some(it.newest))
+        }
+        None => Ok(false),
+    };
+    let known = match (is_current, store::open_existing(config)) {
+        (Ok(true), Some(store)) => store.users(),
         // The section about the store says what is wrong with it.
-        Some(Err(_)) => return Finding::yellow("people", "not known, because of the store"),
+        (Err(_), _) => return Finding::yellow("people", "not known, because of the store"),
         _ => Ok(Vec::new()),
     };
     match known {

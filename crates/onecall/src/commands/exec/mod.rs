@@ -16,6 +16,7 @@ use std::time::Duration;
 use anyhow::Context;
 use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES, LoadedConfig};
 use onecall_core::lines::Line;
+use onecall_core::storage::AuditTrail;
 use onecall_core::{
     BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolutionFuture, ResolvedCall,
     ToolError, ToolResolver, Workspace, WorkspaceAccess,
@@ -68,7 +69,8 @@ pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result
 async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-    let setup::Stores { store, audit, .. } = setup::stores(config);
+    let setup::Stores { complete, writer: store } = setup::stores(config);
+    let audit = complete.map(|store| -> Arc<dyn AuditTrail> { store });
     let recorder = Recorder::start(record_settings(config), store.clone());
     let audit = audit_writer(config, audit);
     let engines = Arc::new(setup::engines(config, source, None)?);

@@ -9,20 +9,19 @@ mod timeline;
 mod unfinished;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, Subcommand};
-use onecall_config::{Config, ProcessContext};
+use onecall_config::Config;
 use onecall_core::storage::{RunLookup, RunRecord, RunSummary, Store};
 use onecall_core::{RunId, TokenUsage};
 
 use crate::cli::Global;
 use crate::live::COMMAND_LINE;
-use crate::setup;
 use crate::terminal::print;
 use crate::time_span::parse_time_span;
+use crate::{setup, store};
 
 /// The tokens that an agent saved with a run. A run from the command line saves none: no model would
 /// have made its calls.
@@ -86,22 +85,12 @@ Exit codes: 0 the output is the same, 1 it differs, 2 the run cannot be replayed
 /// Lists runs, or runs a subcommand.
 pub(crate) fn runs(arguments: RunsArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
-    let store = open(&loaded.config)?;
+    let store = store::open(&loaded.config)?;
     match arguments.command {
         None => list::list(store.as_ref(), &loaded.config, &arguments),
         Some(RunsCommand::Show { id, json }) => show(store.as_ref(), &loaded.config, &id, json),
         Some(RunsCommand::Replay { id }) => replay::replay(find(store.as_ref(), &id)?, &loaded),
     }
-}
-
-/// The store of a configuration.
-pub(crate) fn open(config: &Config) -> anyhow::Result<Arc<dyn Store>> {
-    let file = config.store.file(&ProcessContext::current().directories);
-    let file = file.context(
-        "onecall cannot find your state directory, where the store is: set HOME or XDG_STATE_HOME, \
-         or `path` under `store` in the configuration",
-    )?;
-    Ok(onecall_store::open(file))
 }
 
 /// Shows a recorded run, or one that has not ended.

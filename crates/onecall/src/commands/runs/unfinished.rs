@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::show::shown_user;
 use crate::commands::cancel::find_run;
-use crate::durable_store;
 use crate::formatting::{age, terminal_width, wrap_lines};
+use crate::store;
 use crate::terminal::neutralise;
 
 /// How many lines of a program are shown.
@@ -45,7 +45,7 @@ impl UnfinishedState {
 
 /// The runs that have not ended, newest first.
 pub(super) fn unfinished_runs(config: &Config) -> anyhow::Result<Vec<UnfinishedRun>> {
-    let Some(store) = durable_store::open_existing(config) else { return Ok(Vec::new()) };
+    let Some(store) = store::open_existing(config) else { return Ok(Vec::new()) };
     let now = Timestamp::now();
     let runs = store.durable_runs(false)?.into_iter().rev();
     runs.map(|run| UnfinishedRun::read(store.as_ref(), run, now)).collect()
@@ -56,7 +56,7 @@ pub(super) fn resumed_runs<'r>(
     config: &Config,
     runs: impl Iterator<Item = &'r RunId>,
 ) -> anyhow::Result<HashSet<RunId>> {
-    let Some(store) = durable_store::open_existing(config) else { return Ok(HashSet::new()) };
+    let Some(store) = store::open_existing(config) else { return Ok(HashSet::new()) };
     let mut resumed = HashSet::new();
     for run in runs {
         let stored = store.durable_run(run)?;
@@ -67,7 +67,7 @@ pub(super) fn resumed_runs<'r>(
 
 /// The run that has not ended and whose id begins with `id`, if there is exactly one.
 pub(super) fn find_unfinished(config: &Config, id: &str) -> anyhow::Result<Option<UnfinishedRun>> {
-    let Some(store) = durable_store::open_existing(config) else { return Ok(None) };
+    let Some(store) = store::open_existing(config) else { return Ok(None) };
     let Ok(run) = find_run(id, store.durable_runs(false)?) else { return Ok(None) };
     UnfinishedRun::read(store.as_ref(), run, Timestamp::now()).map(Some)
 }

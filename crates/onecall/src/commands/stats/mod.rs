@@ -12,11 +12,10 @@ use onecall_core::storage::RunFilter;
 use self::statistics::Statistics;
 use crate::cli::Global;
 use crate::commands::note;
-use crate::commands::runs::open;
 use crate::formatting::terminal_width;
-use crate::setup;
 use crate::terminal::print;
 use crate::time_span::parse_time_span;
+use crate::{setup, store};
 
 /// What `onecall stats` takes.
 #[derive(Args, Debug)]
@@ -32,7 +31,7 @@ pub(crate) struct StatsArguments {
 /// Shows the sums of recorded runs.
 pub(crate) fn stats(arguments: &StatsArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let store = open(&config)?;
+    let store = store::open(&config)?;
     let since = Some(Timestamp::now().before(arguments.since));
     let mut statistics = Statistics::default();
     for run in store.runs(&RunFilter { since, ..RunFilter::default() })? {

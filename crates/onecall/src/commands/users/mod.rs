@@ -21,7 +21,7 @@ use crate::commands::cancel::cancel_runs_of;
 use crate::commands::{note, say};
 use crate::terminal::{print, print_styled};
 use crate::time_span::parse_time_span;
-use crate::{durable_store, setup, user_vault};
+use crate::{setup, store, user_vault};
 
 /// What `onecall users` takes.
 #[derive(Debug, Subcommand)]
@@ -136,13 +136,13 @@ pub(crate) fn users(command: UsersCommand, global: &Global) -> anyhow::Result<Ex
     if config.users.is_none() {
         note("Note: the configuration has no `users`, so `onecall serve --http` does not use them");
     }
-    let store = durable_store::open_users(&config)?;
+    let store = store::open(&config)?;
     let store = store.as_ref();
     match command {
         UsersCommand::Add { name, group, json } => add(store, &name, group, json),
         UsersCommand::List { json } => list::list(store, json),
         UsersCommand::Remove { name, json } => {
-            let (runs, vault) = (durable_store::open(&config)?, user_vault::open_existing(&config));
+            let (runs, vault) = (store::open(&config)?, user_vault::open_existing(&config));
             remove(store, runs.as_ref(), vault.as_deref(), &name, json)
         }
         UsersCommand::Token { name, expires, label, json } => {
@@ -156,8 +156,8 @@ pub(crate) fn users(command: UsersCommand, global: &Global) -> anyhow::Result<Ex
 /// Prints the names of the users who may log in, one per line.
 pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    if durable_store::open_existing(&config).is_some() {
-        let users = durable_store::open_users(&config)?.users()?;
+    if let Some(store) = store::open_existing(&config) {
+        let users = store.users()?;
         let active = users.iter().filter(|user| user.removed.is_none());
         print(&active.map(|user| format!("{}\n", user.name)).collect::<String>())?;
     }

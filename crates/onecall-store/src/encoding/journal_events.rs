@@ -7,10 +7,10 @@ use onecall_core::{
     CallSite, CallableName, Digest, DigestBuilder, EngineName, JournalCall, JournalEvent,
     RunEngine, ToolError, ToolValue,
 };
-use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 
 use super::journal_values::CompressedValue;
+use crate::rows::Columns;
 
 /// Arguments and results up to this size are stored in the row of their event.
 const INLINE_BYTES: usize = 512;
@@ -26,14 +26,14 @@ const EVENT_OVERHEAD: u64 = 64;
 const ERROR: &str = "error";
 
 /// An event in its stored form.
-pub(super) struct EncodedEvent {
-    pub(super) kind: &'static str,
-    pub(super) head: String,
-    pub(super) content: Content,
+pub(crate) struct EncodedEvent {
+    pub(crate) kind: &'static str,
+    pub(crate) head: String,
+    pub(crate) content: Content,
 }
 
 /// The large part of an event.
-pub(super) enum Content {
+pub(crate) enum Content {
     None,
     Inline(Vec<u8>),
     /// The content is stored as the value with this digest.
@@ -41,14 +41,14 @@ pub(super) enum Content {
 }
 
 impl Content {
-    pub(super) fn inline(&self) -> Option<&[u8]> {
+    pub(crate) fn inline(&self) -> Option<&[u8]> {
         match self {
             Self::Inline(bytes) => Some(bytes),
             Self::None | Self::Value(_) => None,
         }
     }
 
-    pub(super) fn value(&self) -> Option<[u8; 32]> {
+    pub(crate) fn value(&self) -> Option<[u8; 32]> {
         match self {
             Self::Value(digest) => Some(digest.into_bytes()),
             Self::None | Self::Inline(_) => None,
@@ -84,17 +84,17 @@ struct EndedHead<'a> {
 }
 
 /// The parts of an event in their stored form.
-pub(super) struct EventParts<'a> {
-    pub(super) kind: &'static str,
+pub(crate) struct EventParts<'a> {
+    pub(crate) kind: &'static str,
     /// The small parts, as JSON.
-    pub(super) head: String,
+    pub(crate) head: String,
     /// Arguments, a result or observations.
-    pub(super) content: Option<Cow<'a, [u8]>>,
+    pub(crate) content: Option<Cow<'a, [u8]>>,
 }
 
 impl<'a> EventParts<'a> {
     /// Encodes an event.
-    pub(super) fn new(event: &'a JournalEvent) -> serde_json::Result<Self> {
+    pub(crate) fn new(event: &'a JournalEvent) -> serde_json::Result<Self> {
         let (kind, head, content) = match event {
             JournalEvent::Engine(RunEngine { name, version }) => {
                 let version = version.as_deref().map(Cow::Borrowed);
@@ -134,7 +134,7 @@ impl<'a> EventParts<'a> {
 }
 
 /// Decodes an event from its parts; `None` if they are malformed.
-pub(super) fn decode(kind: &str, head: &str, content: Option<Vec<u8>>) -> Option<JournalEvent> {
+pub(crate) fn decode(kind: &str, head: &str, content: Option<Vec<u8>>) -> Option<JournalEvent> {
     match kind {
         "engine" => {
             let EngineHead { name, version } = serde_json::from_str(head).ok()?;
@@ -169,7 +169,7 @@ pub(super) fn decode(kind: &str, head: &str, content: Option<Vec<u8>>) -> Option
 
 impl EncodedEvent {
     /// Encodes an event. If its content is large, the content is returned as a value, too.
-    pub(super) fn new(event: &JournalEvent) -> serde_json::Result<(Self, Option<CompressedValue>)> {
+    pub(crate) fn new(event: &JournalEvent) -> serde_json::Result<(Self, Option<CompressedValue>)> {
         let EventParts { kind, head, content } = EventParts::new(event)?;
         let longest = match event {
             JournalEvent::Observed { .. } => INLINE_OBSERVATION_BYTES,
@@ -189,12 +189,12 @@ impl EncodedEvent {
     }
 
     /// About how many bytes the event takes in the store, without its value.
-    pub(super) fn stored_bytes(&self) -> u64 {
+    pub(crate) fn stored_bytes(&self) -> u64 {
         let length = self.head.len() + self.content.inline().map_or(0, <[u8]>::len);
         u64::try_from(length).unwrap_or(u64::MAX).saturating_add(EVENT_OVERHEAD)
     }
 
-    pub(super) fn checksum(&self, run: i64, number: i64) -> [u8; 8] {
+    pub(crate) fn checksum(&self, run: i64, number: i64) -> [u8; 8] {
         let value = self.content.value();
         let value = value.as_ref().map(<[u8; 32]>::as_slice);
         checksum(run, number, self.kind, &self.head, self.content.inline(), value)
@@ -229,10 +229,10 @@ fn checksum(
 }
 
 /// The columns that [`StoredEvent::from_row`] reads, in its order.
-pub(super) const EVENT_COLUMNS: &str = "number, kind, head, content, value, checksum";
+pub(crate) const EVENT_COLUMNS: &str = "number, kind, head, content, value, checksum";
 
 /// A row whose checksum is right.
-pub(super) struct StoredEvent {
+pub(crate) struct StoredEvent {
     kind: String,
     head: String,
     content: Option<Vec<u8>>,
@@ -241,25 +241,25 @@ pub(super) struct StoredEvent {
 
 impl StoredEvent {
     /// Reads the row of the event with this number; `None` if it is another one or damaged.
-    pub(super) fn from_row(row: &Row<'_>, run: i64, number: i64) -> Option<Self> {
-        let (kind, head): (String, String) = (row.get(1).ok()?, row.get(2).ok()?);
-        let content: Option<Vec<u8>> = row.get(3).ok()?;
-        let value: Option<[u8; 32]> = row.get(4).ok()?;
-        let stored: [u8; 8] = row.get(5).ok()?;
+    pub(crate) fn from_row(row: &impl Columns, run: i64, number: i64) -> Option<Self> {
+        let (kind, head) = (row.text(1).ok()?, row.text(2).ok()?);
+        let content = row.optional_bytes(3).ok()?;
+        let value = row.optional_bytes(4).ok()?;
+        let value: Option<[u8; 32]> = value.map(<[u8; 32]>::try_from).transpose().ok()?;
+        let stored: [u8; 8] = row.array(5).ok()?;
         let part = value.as_ref().map(<[u8; 32]>::as_slice);
         let expected = checksum(run, number, &kind, &head, content.as_deref(), part);
-        let is_intact =
-            row.get::<_, i64>(0).is_ok_and(|found| found == number) && stored == expected;
+        let is_intact = row.number(0).is_ok_and(|found| found == number) && stored == expected;
         is_intact.then(|| Self { kind, head, content, value: value.map(Digest::from_bytes) })
     }
 
     /// The digest of the value that [`Self::decode`] needs, if the content is stored apart.
-    pub(super) fn value(&self) -> Option<Digest> {
+    pub(crate) fn value(&self) -> Option<Digest> {
         self.value
     }
 
     /// The event; `None` if it is malformed. `value` is its content if that is stored apart.
-    pub(super) fn decode(self, value: Option<Vec<u8>>) -> Option<JournalEvent> {
+    pub(crate) fn decode(self, value: Option<Vec<u8>>) -> Option<JournalEvent> {
         decode(&self.kind, &self.head, self.content.or(value))
     }
 }

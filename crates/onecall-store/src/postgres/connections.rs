@@ -1,0 +1,230 @@
+//! The connections of a store: a pool that is filled when it is used, and the runtime that drives them.
+
+use std::error::Error as StdError;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use futures_util::future::BoxFuture;
+use onecall_core::Secret;
+use onecall_core::storage::StoreError;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Config, Error};
+
+use super::address::Address;
+use super::error::QueryError;
+use super::migrations;
+use super::tls::MakeTls;
+use super::transaction::{self, Queries, TransactionKind};
+use super::waiting::wait;
+
+/// How many connections a process has at most, besides the one that listens for changes.
+const MAX_CONNECTIONS: usize = 8;
+
+/// How long nothing may happen while a call waits: longer than the database may work on a statement, so
+/// that its own error comes first.
+const PATIENCE: Duration = Duration::from_secs(7);
+
+/// When the database could not be reached, calls fail at once for this time. It doubles with each failure.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The connections to one database.
+pub(super) struct Connections {
+    address: Address,
+    tls: MakeTls,
+    pool: Pool,
+    /// Drives the connections. It is an option only so that it can be ended without waiting.
+    runtime: Option<Runtime>,
+    /// How long nothing may happen while a call waits.
+    patience: Duration,
+    /// Set once the schema is known to be up to date.
+    is_migrated: OnceLock<()>,
+    failure: Mutex<Option<ConnectFailure>>,
+}
+
+/// The last call that did not reach the database, if no later one did.
+struct ConnectFailure {
+    reason: String,
+    at: Instant,
+    pause: Duration,
+}
+
+impl Connections {
+    pub(super) fn new(url: &Secret) -> Result<Self, StoreError> {
+        Self::with_patience(url, PATIENCE)
+    }
+
+    /// Connections to the database at `url`, whose calls fail if nothing happens for this time.
+    pub(super) fn with_patience(url: &Secret, patience: Duration) -> Result<Self, StoreError> {
+        let disabled = |error: &dyn StdError| StoreError::Disabled {
+            reason: format!("the connections to the database cannot be prepared: {error}"),
+        };
+        let address = Address::parse(url)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("store")
+            .enable_all()
+            .build()
+            .map_err(|error| disabled(&error))?;
+        let tls = MakeTls::default();
+        let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_connect(address.config.clone(), Connector(tls.clone()), fast);
+        let pool = Pool::builder(manager)
+            .max_size(MAX_CONNECTIONS)
+            .build()
+            .map_err(|error| disabled(&error))?;
+        let (is_migrated, failure) = (OnceLock::new(), Mutex::default());
+        let runtime = Some(runtime);
+        Ok(Self { address, tls, pool, runtime, patience, is_migrated, failure })
+    }
+
+    /// The address of the database without its password.
+    pub(super) fn shown(&self) -> &str {
+        &self.address.shown
+    }
+
+    pub(super) fn config(&self) -> (&Config, MakeTls) {
+        (&self.address.config, self.tls.clone())
+    }
+
+    /// The runtime that drives the connections.
+    pub(super) fn runtime(&self) -> Option<&Handle> {
+        self.runtime.as_ref().map(Runtime::handle)
+    }
+
+    pub(super) fn database_error(
+        &self,
+        cause: impl StdError + Send + Sync + 'static,
+    ) -> StoreError {
+        StoreError::Database { store: self.shown().to_owned(), cause: Box::new(cause) }
+    }
+
+    /// Executes `work` on a connection, in a transaction of this kind, and sends the notification with
+    /// its commit.
+    pub(super) fn execute<T>(
+        &self,
+        kind: TransactionKind,
+        notification: Option<String>,
+        work: impl AsyncFnOnce(&Queries<'_>) -> Result<T, QueryError>,
+    ) -> Result<T, StoreError> {
+        self.wait_for(async |client| {
+            if self.is_migrated.get().is_none() {
+                migrations::migrate(client).await?;
+                _ = self.is_migrated.set(());
+            }
+            transaction::execute(client, kind, notification, work).await
+        })
+    }
+
+    /// Executes `work`, which only reads, on a database that may have another schema than this program.
+    pub(super) fn inspect<T>(
+        &self,
+        work: impl AsyncFnOnce(&Queries<'_>) -> Result<T, QueryError>,
+    ) -> Result<T, StoreError> {
+        let none = TransactionKind::None;
+        self.wait_for(async |client| transaction::execute(client, none, None, work).await)
+    }
+
+    /// Executes `work` on a connection.
+    fn wait_for<T>(
+        &self,
+        work: impl AsyncFnOnce(&Object) -> Result<T, QueryError>,
+    ) -> Result<T, StoreError> {
+        // New connections need a runtime to be driven by, wherever this is called.
+        let _context = self.runtime().map(Handle::enter);
+        let done = wait(
+            async {
+                let mut client = PooledClient(Some(self.connect().await?));
+                let Some(object) = &client.0 else { return Err(QueryError::NoAnswer) };
+                let done = work(object).await;
+                client.give_back();
+                done
+            },
+            self.patience,
+        );
+        let done = done.unwrap_or_else(|| {
+            self.note_failure(QueryError::NoAnswer.to_string());
+            Err(QueryError::NoAnswer)
+        });
+        done.map_err(|error| match error {
+            QueryError::Newer { found, known } => {
+                StoreError::Newer { store: self.shown().to_owned(), found, known }
+            }
+            error => self.database_error(error),
+        })
+    }
+
+    async fn connect(&self) -> Result<Object, QueryError> {
+        if let Some(failure) = &*self.failure()
+            && failure.at.elapsed() < failure.pause
+        {
+            return Err(QueryError::NoConnection(failure.reason.clone()));
+        }
+        let connected = self.pool.get().await.map_err(QueryError::from);
+        match &connected {
+            Ok(_) => *self.failure() = None,
+            Err(QueryError::NoConnection(reason)) => self.note_failure(reason.clone()),
+            Err(error) => self.note_failure(error.to_string()),
+        }
+        connected
+    }
+
+    /// Notes that the database cannot be reached, so that the next calls do not wait for it.
+    fn note_failure(&self, reason: String) {
+        let mut failure = self.failure();
+        let last = failure.as_ref().map(|failure| failure.pause * 2);
+        let pause = last.map_or(FIRST_PAUSE, |pause| pause.min(LONGEST_PAUSE));
+        *failure = Some(ConnectFailure { reason, at: Instant::now(), pause });
+    }
+
+    fn failure(&self) -> MutexGuard<'_, Option<ConnectFailure>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        // A runtime that waits for its tasks must not be dropped by another one's thread.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A client that goes back to the pool only if its work has ended. If the work was given up, the
+/// connection may be in a transaction, and is closed.
+struct PooledClient(Option<Object>);
+
+impl PooledClient {
+    fn give_back(&mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for PooledClient {
+    fn drop(&mut self) {
+        if let Some(client) = self.0.take() {
+            drop(Object::take(client));
+        }
+    }
+}
+
+/// Makes the connections of the pool.
+struct Connector(MakeTls);
+
+impl Connect for Connector {
+    fn connect(&self, config: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        let (config, tls) = (config.clone(), self.0.clone());
+        Box::pin(async move {
+            let (client, connection) = config.connect(tls).await?;
+            let task = tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!("a connection to the store has ended: {error}");
+                }
+            });
+            Ok((client, task))
+        })
+    }
+}

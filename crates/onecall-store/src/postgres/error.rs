@@ -1,0 +1,60 @@
+//! Why a query failed.
+
+use std::error::Error as StdError;
+
+use deadpool_postgres::PoolError;
+use thiserror::Error;
+
+/// Why a query failed.
+#[derive(Debug, Error)]
+pub(crate) enum QueryError {
+    /// The database reports an error, or the connection ended.
+    #[error("{}", explain(.0))]
+    Database(#[from] tokio_postgres::Error),
+    /// There is no connection.
+    #[error("no connection: {0}")]
+    NoConnection(String),
+    /// The database does not answer.
+    #[error("the database does not answer")]
+    NoAnswer,
+    /// A column has a value that onecall never writes there.
+    #[error("column {column} has a malformed value")]
+    Malformed {
+        /// The number of the column in its query.
+        column: usize,
+    },
+    /// The schema was written by a newer onecall.
+    #[error("its version is {found}, and this onecall supports versions up to {known}")]
+    Newer {
+        /// The version of the schema.
+        found: i64,
+        /// The newest version that this onecall knows.
+        known: i64,
+    },
+    /// A value cannot be written as JSON.
+    #[error(transparent)]
+    Encoding(#[from] serde_json::Error),
+}
+
+impl From<PoolError> for QueryError {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Backend(error) => Self::NoConnection(explain(&error)),
+            error => Self::NoConnection(error.to_string()),
+        }
+    }
+}
+
+/// The message of the database, or else the error with its causes. Neither contains the URL.
+fn explain(error: &tokio_postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        return error.to_string();
+    }
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

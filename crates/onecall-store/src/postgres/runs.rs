@@ -1,0 +1,261 @@
+//! Run records in PostgreSQL.
+
+use onecall_core::storage::{
+    Retention, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError, StoredCall,
+};
+use onecall_core::{RunId, Timestamp, UserName};
+use tokio_postgres::types::ToSql;
+
+use super::columns::Text;
+use super::error::QueryError;
+use super::transaction::Queries;
+use super::{PostgresStore, record_journals, to_i64, to_u64};
+use crate::encoding::record_journals::EncodedReplay;
+use crate::rows::Columns;
+use crate::rows::answers::count_to_remove;
+use crate::rows::runs::{
+    BATCH, CALL_COLUMNS, CALL_TEXT_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN,
+    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, like_pattern, microseconds, read_call,
+    read_full_call, read_record, read_summary,
+};
+
+/// How many calls are read at once.
+const CALLS_AT_ONCE: i64 = 5_000;
+
+impl RunStore for PostgresStore {
+    fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
+        let journal = EncodedReplay::new(&record.run.id, &record.replay)
+            .map_err(|source| self.error(source))?;
+        self.write(None, async |queries| {
+            let journal_bytes = journal.as_ref().map_or(0, EncodedReplay::stored_bytes);
+            insert_run(queries, record, record.stored_bytes() + journal_bytes).await?;
+            if let Some(journal) = &journal {
+                record_journals::insert(queries, &record.run.id, journal).await?;
+            }
+            insert_calls(queries, &record.run.id, &record.calls).await
+        })
+    }
+
+    fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError> {
+        let pattern = filter.tool.as_deref().map(like_pattern);
+        let since = filter.since.unwrap_or(Timestamp(i64::MIN));
+        let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok());
+        let user = filter.user.as_ref().map(UserName::as_str);
+        let query = format!(
+            "SELECT {SUMMARY_COLUMNS} FROM runs
+             WHERE started_ms >= $1 AND (NOT $2::boolean OR outcome <> 'ok')
+               AND ($5::text IS NULL OR \"user\" = $5)
+               AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM calls
+                 WHERE run_id = runs.id AND name ILIKE $3 ESCAPE '\\'))
+             ORDER BY started_ms DESC, id DESC LIMIT $4"
+        );
+        self.read(async |queries| {
+            let pattern = Text::optional(pattern.as_ref());
+            let selected: [&(dyn ToSql + Sync); 5] =
+                [&since.0, &filter.failed, &pattern, &limit, &user];
+            queries.query(&query, &selected).await?.iter().map(read_summary).collect()
+        })
+    }
+
+    fn find_run(&self, beginning: &str) -> Result<RunLookup, StoreError> {
+        // The range contains exactly the identifiers with this beginning.
+        let end = format!("{beginning}\u{10ffff}");
+        self.read(async |queries| {
+            let query = "SELECT id FROM runs WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+            let rows = queries.query(query, &[&beginning, &end, &MAX_CANDIDATES]).await?;
+            let ids = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
+            match ids.as_slice() {
+                [] => Ok(RunLookup::Nothing),
+                [id] => Ok(match read_run(queries, id).await? {
+                    Some(record) => RunLookup::One(Box::new(record)),
+                    None => RunLookup::Nothing,
+                }),
+                ids => Ok(RunLookup::Several(ids.iter().map(RunId::from_existing).collect())),
+            }
+        })
+    }
+
+    fn for_each_call(
+        &self,
+        since: Option<Timestamp>,
+        visit: &mut dyn FnMut(&RunId, StoredCall),
+    ) -> Result<(), StoreError> {
+        let since = since.unwrap_or(Timestamp(i64::MIN));
+        let query = format!(
+            "SELECT {CALL_COLUMNS}, runs.id, position FROM runs JOIN calls ON calls.run_id = runs.id
+             WHERE runs.started_ms >= $1 AND (calls.run_id, position) > ($2, $3)
+             ORDER BY calls.run_id, position LIMIT {CALLS_AT_ONCE}"
+        );
+        self.read_snapshot(async |queries| {
+            let mut last = (String::new(), -1_i64);
+            loop {
+                let rows = queries.query(&query, &[&since.0, &last.0, &last.1]).await?;
+                let Some(newest) = rows.last() else { return Ok(()) };
+                last = (newest.text(RUN_ID_COLUMN)?, newest.number(RUN_ID_COLUMN + 1)?);
+                for row in &rows {
+                    visit(&RunId::from_existing(row.text(RUN_ID_COLUMN)?), read_call(row)?);
+                }
+            }
+        })
+    }
+
+    fn prune_runs(&self, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
+        let oldest = now.before(retention.max_age);
+        let mut pruned = 0;
+        loop {
+            let removed =
+                self.write(None, async |queries| match remove_before(queries, oldest).await? {
+                    0 => remove_surplus(queries, retention.max_bytes).await,
+                    removed => Ok(removed),
+                })?;
+            if removed == 0 {
+                return Ok(pruned);
+            }
+            pruned += removed;
+        }
+    }
+}
+
+async fn insert_run(
+    queries: &Queries<'_>,
+    record: &RunRecord,
+    stored_bytes: usize,
+) -> Result<(), QueryError> {
+    let run = &record.run;
+    let (error_kind, error_message) = match &run.error {
+        Some((kind, message)) => (Some(Text(kind)), Some(Text(message))),
+        None => (None, None),
+    };
+    let argv = argv_text(record);
+    let values: [&(dyn ToSql + Sync); 29] = [
+        &run.id.as_str(),
+        &run.started.0,
+        &Text(&run.client),
+        &run.kind,
+        &Text(&run.language),
+        &run.engine,
+        &Text::optional(run.session.as_ref()),
+        &run.program_hash,
+        &run.outcome,
+        &error_kind,
+        &error_message,
+        &microseconds(run.duration),
+        &to_i64(run.output_bytes),
+        &run.output_truncated,
+        &to_i64(run.call_count),
+        &to_i64(run.failed_calls),
+        &to_i64(run.cached_calls),
+        &run.counted_tokens.map(|tokens| to_i64(tokens.direct)),
+        &run.counted_tokens.map(|tokens| to_i64(tokens.onecall)),
+        &run.counted_tokens.map(|tokens| tokens.estimated),
+        &run.detail.name(),
+        &run.sizes.map(|sizes| to_i64(sizes.direct)),
+        &run.sizes.map(|sizes| to_i64(sizes.onecall)),
+        &run.user.as_str(),
+        &Text(&record.program),
+        &Text::optional(record.output.as_ref()),
+        &Text::optional(record.tools.as_ref()),
+        &Text::optional(argv.as_ref()),
+        &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
+    ];
+    let placeholders =
+        (1..=values.len()).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ");
+    let statement = format!(
+        "INSERT INTO runs ({SUMMARY_COLUMNS}, {TEXT_COLUMNS}, stored_bytes) \
+         VALUES ({placeholders})"
+    );
+    queries.execute(&statement, &values).await.map(drop)
+}
+
+/// Inserts the calls of a run with one statement, column by column.
+async fn insert_calls(
+    queries: &Queries<'_>,
+    id: &RunId,
+    calls: &[StoredCall],
+) -> Result<(), QueryError> {
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let texts = |column: fn(&StoredCall) -> &String| -> Vec<Text<'_>> {
+        calls.iter().map(|call| Text(column(call))).collect()
+    };
+    let optional_texts = |column: fn(&StoredCall) -> Option<&String>| -> Vec<Option<Text<'_>>> {
+        calls.iter().map(|call| Text::optional(column(call))).collect()
+    };
+    let numbers = |column: fn(&StoredCall) -> i64| calls.iter().map(column).collect::<Vec<_>>();
+    let optional_numbers =
+        |column: fn(&StoredCall) -> Option<i64>| calls.iter().map(column).collect::<Vec<_>>();
+    let positions: Vec<i64> = (0..).take(calls.len()).collect();
+    let cached: Vec<bool> = calls.iter().map(|call| call.cached).collect();
+    let statement = "INSERT INTO calls (run_id, position, name, server, arguments_sha256,
+          arguments_bytes, result_bytes, started_us, duration_us, error, cached, tokens, denied_by,
+          arguments, result_kind, result)
+        SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+          $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::boolean[], $12::bigint[],
+          $13::text[], $14::text[], $15::text[], $16::text[])";
+    let values: [&(dyn ToSql + Sync); 16] = [
+        &id.as_str(),
+        &positions,
+        &texts(|call| &call.name),
+        &texts(|call| &call.server),
+        &texts(|call| &call.arguments_hash),
+        &numbers(|call| to_i64(call.arguments_bytes)),
+        &numbers(|call| to_i64(call.result_bytes)),
+        &numbers(|call| microseconds(call.started)),
+        &optional_numbers(|call| call.duration.map(microseconds)),
+        &optional_texts(|call| call.error.as_ref()),
+        &cached,
+        &optional_numbers(|call| call.counted_tokens.map(to_i64)),
+        &optional_texts(|call| call.denied_by.as_ref()),
+        &optional_texts(|call| call.arguments.as_ref()),
+        &optional_texts(|call| call.result.as_ref().map(|(kind, _)| kind)),
+        &optional_texts(|call| call.result.as_ref().map(|(_, text)| text)),
+    ];
+    queries.execute(statement, &values).await.map(drop)
+}
+
+async fn read_run(queries: &Queries<'_>, id: &str) -> Result<Option<RunRecord>, QueryError> {
+    let query = format!("SELECT {SUMMARY_COLUMNS}, {TEXT_COLUMNS} FROM runs WHERE id = $1");
+    let Some(row) = queries.query_optional(&query, &[&id]).await? else { return Ok(None) };
+    let mut record = read_record(&row)?;
+    record.replay = record_journals::read(queries, &record.run.id).await?;
+    let query = format!(
+        "SELECT {CALL_COLUMNS}, {CALL_TEXT_COLUMNS} FROM calls WHERE run_id = $1 ORDER BY position"
+    );
+    let calls = queries.query(&query, &[&id]).await?;
+    record.calls = calls.iter().map(read_full_call).collect::<Result<_, _>>()?;
+    Ok(Some(record))
+}
+
+async fn remove_before(queries: &Queries<'_>, oldest: Timestamp) -> Result<u64, QueryError> {
+    let old = format!(
+        "SELECT id FROM runs WHERE started_ms < $1 AND {IS_OVER} ORDER BY started_ms LIMIT $2"
+    );
+    remove(queries, &old, &[&oldest.0, &BATCH]).await
+}
+
+/// Removes the oldest runs that exceed the limit, at most one batch.
+async fn remove_surplus(queries: &Queries<'_>, max_bytes: u64) -> Result<u64, QueryError> {
+    let sum = "SELECT coalesce(sum(stored_bytes), 0)::bigint FROM runs";
+    let surplus = to_u64(queries.query_number(sum, &[]).await?).saturating_sub(max_bytes);
+    let oldest_first = format!("FROM runs WHERE {IS_OVER} ORDER BY started_ms, id LIMIT $1");
+    let sizes = queries.query(&format!("SELECT stored_bytes {oldest_first}"), &[&BATCH]).await?;
+    let sizes = sizes.iter().map(|row| row.number(0)).collect::<Result<Vec<_>, _>>()?;
+    let oldest = count_to_remove(surplus, sizes);
+    remove(queries, &format!("SELECT id {oldest_first}"), &[&oldest]).await
+}
+
+/// Removes the runs that a query selects, with their calls and journals.
+async fn remove(
+    queries: &Queries<'_>,
+    query: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<u64, QueryError> {
+    let rows = queries.query(query, values).await?;
+    let ids = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
+    for table in ["calls", "record_journals"] {
+        let delete = format!("DELETE FROM {table} WHERE run_id = ANY($1)");
+        queries.execute(&delete, &[&ids]).await?;
+    }
+    queries.execute("DELETE FROM runs WHERE id = ANY($1)", &[&ids]).await
+}

@@ -1,0 +1,75 @@
+//! The rows and checkpoints of the audit trail.
+
+use onecall_core::storage::{
+    AuditCheckpoint, AuditColumns, AuditEntry, AuditEvent, AuditFilter, AuditHead, AuditRow,
+    StoredAuditRow,
+};
+use onecall_core::{Digest, Timestamp};
+
+use super::Columns;
+use crate::encoding::to_u64;
+
+/// The columns of a row, in the order in which stores read them.
+pub(crate) const COLUMNS: &str = "number, at_ms, \"user\", run_id, tool, content, digest";
+
+/// The columns that [`read_checkpoint`] reads, in its order.
+pub(crate) const CHECKPOINT_COLUMNS: &str = "number, digest, removed, at_ms, seal";
+
+/// How many rows are removed in one transaction, so that other processes can write in between.
+pub(crate) const BATCH: u64 = 5_000;
+
+/// Stands for bytes that are not a digest.
+const NO_DIGEST: Digest = Digest::from_bytes([0; 32]);
+
+/// An entry in its stored form, before it has a number.
+pub(crate) struct EncodedEntry {
+    pub(crate) columns: AuditColumns,
+    pub(crate) content: String,
+}
+
+impl EncodedEntry {
+    pub(crate) fn new(entry: &AuditEntry) -> serde_json::Result<Self> {
+        let content = serde_json::to_string(entry)?;
+        Ok(Self { columns: AuditColumns::of(entry), content })
+    }
+
+    /// The entry that says that rows were removed because of their age.
+    pub(crate) fn of_pruning(
+        last: AuditHead,
+        removed: u64,
+        now: Timestamp,
+    ) -> serde_json::Result<Self> {
+        let AuditHead { number: through, digest } = last;
+        let event = AuditEvent::Pruned { through, removed, digest: digest.to_string() };
+        Self::new(&AuditEntry::of_gateway(now, event))
+    }
+}
+
+/// The number and the digest of a row, in the first two columns.
+pub(crate) fn read_head<R: Columns>(row: &R) -> Result<AuditHead, R::Error> {
+    let digest = digest(row.bytes(1)?).unwrap_or(NO_DIGEST);
+    Ok(AuditHead { number: to_u64(row.number(0)?), digest })
+}
+
+pub(crate) fn read_checkpoint<R: Columns>(row: &R) -> Result<AuditCheckpoint, R::Error> {
+    Ok(AuditCheckpoint {
+        last: read_head(row)?,
+        removed: to_u64(row.number(2)?),
+        at: Timestamp(row.number(3)?),
+        seal: digest(row.bytes(4)?).unwrap_or(NO_DIGEST),
+    })
+}
+
+/// The row that a filter selects; `None` if it does not, or if the content cannot be read: the check
+/// of the trail reports that.
+pub(crate) fn select(row: StoredAuditRow, filter: &AuditFilter) -> Option<AuditRow> {
+    let StoredAuditRow { number, content, digest, .. } = row;
+    let entry = serde_json::from_str::<AuditEntry>(&content).ok()?;
+    let digest = digest.filter(|_| filter.selects(&entry))?;
+    Some(AuditRow { number, entry, digest })
+}
+
+/// The digest in a column; `None` if what is stored is no digest.
+pub(crate) fn digest(bytes: Vec<u8>) -> Option<Digest> {
+    bytes.try_into().ok().map(Digest::from_bytes)
+}

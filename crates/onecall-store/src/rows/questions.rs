@@ -1,0 +1,70 @@
+//! The rows of questions and their answers.
+
+use onecall_core::storage::{AnswerReceipt, QuestionState, StoredQuestion};
+use onecall_core::{AnsweredVerdict, ApprovalQuestion, CallableName, ItemId, RunId, Timestamp};
+
+use super::Columns;
+use crate::encoding::names::parse_name;
+
+/// The columns that [`read_question`] reads, in its order.
+pub(crate) const COLUMNS: &str = "item, run_id, call, kind, name, line, arguments, rule, asked_ms, \
+    expires_ms, state, verdict, answered_by, way, answered_ms, ways";
+
+pub(crate) fn read_question<R: Columns>(row: &R) -> Result<StoredQuestion, R::Error> {
+    let state = match row.text(10)?.as_str() {
+        "open" => QuestionState::Open,
+        "withdrawn" => QuestionState::Withdrawn,
+        "answered" => QuestionState::Answered(read_answer(row)?),
+        _ => return Err(R::malformed(10)),
+    };
+    let line = row.optional_number(5)?;
+    let question = ApprovalQuestion {
+        item: ItemId::known(row.text(0)?),
+        run: RunId::from_existing(row.text(1)?),
+        call: row.number(2)?.cast_unsigned(),
+        kind: parse_name(&row.text(3)?).ok_or_else(|| R::malformed(3))?,
+        name: CallableName::new(row.text(4)?),
+        line: line.map(|line| line.try_into().map_err(|_| R::malformed(5))).transpose()?,
+        arguments: row.text(6)?,
+        rule: row.text(7)?,
+        asked: Timestamp(row.number(8)?),
+        expires: Timestamp(row.number(9)?),
+        ways: row.json(15)?,
+    };
+    Ok(StoredQuestion { question, state })
+}
+
+fn read_answer<R: Columns>(row: &R) -> Result<AnsweredVerdict, R::Error> {
+    Ok(AnsweredVerdict {
+        verdict: row.json(11)?,
+        by: row.text(12)?,
+        way: parse_name(&row.text(13)?).ok_or_else(|| R::malformed(13))?,
+        at: Timestamp(row.number(14)?),
+    })
+}
+
+/// Whether a stored question may be answered with `answer`. The result is the question, which is open, or
+/// the receipt that says why the answer does not count.
+pub(crate) fn check_answer(
+    stored: Option<StoredQuestion>,
+    has_run_ended: bool,
+    answer: &AnsweredVerdict,
+) -> Result<ApprovalQuestion, Box<AnswerReceipt>> {
+    let refused = |receipt| Err(Box::new(receipt));
+    let question = match stored {
+        None => return refused(AnswerReceipt::Unknown),
+        Some(StoredQuestion { state: QuestionState::Answered(first), .. }) => {
+            return refused(AnswerReceipt::AlreadyAnswered(first));
+        }
+        Some(StoredQuestion { state: QuestionState::Withdrawn, .. }) => {
+            return refused(AnswerReceipt::Withdrawn);
+        }
+        Some(StoredQuestion { state: QuestionState::Open, question }) => question,
+    };
+    match () {
+        () if has_run_ended => refused(AnswerReceipt::Withdrawn),
+        () if !question.allows(answer.way) => refused(AnswerReceipt::WayNotAllowed),
+        () if !question.kind.accepts(&answer.verdict) => refused(AnswerReceipt::DoesNotFit),
+        () => Ok(question),
+    }
+}
