@@ -21,6 +21,7 @@ mod decision;
 mod digest;
 mod engine;
 mod error;
+mod gateway_id;
 mod host;
 mod journal;
 pub mod lines;
@@ -62,6 +63,7 @@ pub use decision::{Decision, DenyRule};
 pub use digest::{Digest, DigestBuilder};
 pub use engine::{EngineChoice, EngineName, Language, RunEngine};
 pub use error::ToolError;
+pub use gateway_id::GatewayId;
 pub use host::{
     BoxFuture, CallHandler, KnownBy, ProgramHost, Resolution, ResolutionFuture, ToolHost,
     ToolResolver,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{ClientId, EngineChoice, Language};
+use crate::{ClientId, EngineChoice, GatewayId, Language};
 
 /// Source code to run once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +104,12 @@ impl SessionHandle {
     #[must_use]
     pub fn from_random(bits: u128) -> Self {
         Self(format!("{}{bits:032x}", Self::PREFIX))
+    }
+
+    /// The same handle, which also names the gateway that holds the session.
+    #[must_use]
+    pub fn at(self, gateway: &GatewayId) -> Self {
+        Self(gateway.name_in(&self.0))
     }
 
     /// Parses the handle that a client has sent; `None` if the text is a name.

@@ -12,7 +12,7 @@ use onecall_bridge::{
 };
 use onecall_catalog::ObservedOutput;
 use onecall_config::{ApprovalSettings, Config, OptionalTool, OutputTypeSource, ServerConfig};
-use onecall_core::storage::{AuditEvent, AuditTrail, DurableStore, Users};
+use onecall_core::storage::{AuditEvent, AuditTrail, DurableStore, FleetStore, Users};
 use onecall_core::{
     AccessPolicy, CallableName, Failure, Outcome, Program, RunLimits, ServerName, ToolCategory,
     ToolSpec, WorkspaceAccess,
@@ -32,6 +32,7 @@ use tokio::sync::watch;
 use crate::drain::Drain;
 use crate::durable::{DurableRuns, RunAnswer, RunRequest};
 use crate::exposed::Exposure;
+use crate::fleet::Fleet;
 use crate::identities::Identities;
 use crate::list_changes::ListChanges;
 use crate::listing_store::ListingStore;
@@ -101,6 +102,8 @@ pub struct GatewayStorage {
     pub user_vault: Option<UserVault>,
     /// The users and their personal tokens.
     pub users: Option<Arc<dyn Users>>,
+    /// The store of the gateways that share it. Without it, this gateway does not find the others.
+    pub fleet: Option<Arc<dyn FleetStore>>,
 }
 
 /// No tool that programs may call has this name, or several have it. The display text is for
@@ -210,6 +213,7 @@ impl Gateway {
             audit,
             user_vault,
             users: user_store,
+            fleet: fleet_store,
         } = storage;
         let exposure = Exposure::new(&config.expose_tools);
         let keeps_display_metadata = !exposure.is_empty();
@@ -228,7 +232,10 @@ impl Gateway {
         engines.set_programs_per_user(users.and_then(|users| users.max_programs));
         let call_rates = users.and_then(|users| users.calls_per_minute).map(CallRates::new);
         let engines = Arc::new(engines);
-        let sessions = Arc::new(Sessions::new(config.sessions));
+        let fleet = config.fleet.clone().zip(fleet_store);
+        let fleet = fleet.map(|(config, store)| Fleet::new(config, store));
+        let gateway_id = fleet.as_ref().map(|fleet| fleet.id().clone());
+        let sessions = Arc::new(Sessions::new(config.sessions).at(gateway_id));
         let metrics = Arc::new(Metrics::default());
         let identities = Arc::<Identities>::default();
         // Policies can have a person asked, also after a change of their files.
@@ -244,7 +251,7 @@ impl Gateway {
             vault.set_observer(secret_observer(recorder.clone(), audit.clone()));
         }
         let vault = user_vault.map(Arc::new);
-        let user_logins = user_logins(&config, vault.as_ref(), user_store);
+        let user_logins = user_logins(&config, vault.as_ref(), user_store.clone());
         let user_bridges = config.users.as_ref().map(|users| {
             let credentials = UserCredentials::new(vault.clone(), None);
             let credentials = match &user_logins {
@@ -267,6 +274,8 @@ impl Gateway {
             metrics,
             learned: learned(&config, store.as_ref()),
             listings: store.clone().map(|store| Arc::new(ListingStore::new(store))),
+            users: user_store,
+            fleet,
             drain: Drain::default(),
             readiness: Readiness::default(),
         };
@@ -294,6 +303,9 @@ impl Gateway {
         if let Some(runs) = &gateway.shared.durable {
             let (runs, gateway) = (Arc::downgrade(runs), Arc::downgrade(&gateway));
             tokio::spawn(DurableRuns::watch_store(runs, gateway));
+        }
+        if let Some(fleet) = gateway.fleet() {
+            tokio::spawn(Arc::clone(fleet).keep_alive());
         }
         if gateway.tool_folder.is_some() {
             let changes = gateway.list_changes().tools;
@@ -356,6 +368,12 @@ impl Gateway {
     #[must_use]
     pub fn optional_tools(&self) -> Vec<OptionalTool> {
         self.config().optional_tools.clone()
+    }
+
+    /// The other gateways, if this one is one of several.
+    #[must_use]
+    pub fn fleet(&self) -> Option<&Arc<Fleet>> {
+        self.shared.fleet.as_ref()
     }
 
     /// The writer of the audit trail, if there is one.
@@ -659,6 +677,9 @@ impl Gateway {
         let folder = self.tool_folder.clone();
         let removed = tokio::task::spawn_blocking(move || folder.map(|folder| folder.remove()));
         self.save_listings();
+        if let Some(fleet) = self.fleet() {
+            fleet.leave().await;
+        }
         if let Some(runs) = &self.shared.durable {
             runs.shutdown().await;
         }

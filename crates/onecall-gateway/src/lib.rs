@@ -8,6 +8,7 @@ mod direct_call;
 mod drain;
 mod durable;
 mod exposed;
+mod fleet;
 mod gateway;
 mod identities;
 mod last_known_tools;
@@ -35,6 +36,10 @@ pub use durable::{
     StateOwner, StateRefusal, WaitingRun,
 };
 pub use exposed::ExposedTool;
+pub use fleet::{
+    Fleet, ForwardError, ForwardedRequest, ForwardedResponse, HandleOwner, InvalidProof,
+    PROOF_HEADER, ProvenRequest,
+};
 pub use gateway::{Gateway, GatewayStorage, ToolNotFound};
 pub use last_known_tools::{LastKnownTools, Refresh};
 pub use list_changes::ListChanges;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use onecall_bridge::Bridge;
 use onecall_config::{Config, ProxyPolicy};
+use onecall_core::storage::Users;
 use onecall_engine::Engines;
 use onecall_runtime::{
     AuditWriter, Cache, CallRates, LearnedTypes, Metrics, PermittedTools, Recorder, Runtime,
@@ -16,6 +17,7 @@ use crate::bridged_resources::BridgedResources;
 use crate::bridged_tools::BridgedTools;
 use crate::drain::Drain;
 use crate::durable::{Desk, DurableRuns};
+use crate::fleet::Fleet;
 use crate::identities::Identities;
 use crate::policies::PoliciesInForce;
 use crate::readiness::Readiness;
@@ -46,6 +48,10 @@ pub(crate) struct SharedServices {
     pub(crate) user_bridges: Option<UserBridges>,
     /// Durable runs, if runs can wait for a person or are all journalled.
     pub(crate) durable: Option<Arc<DurableRuns>>,
+    /// The store of users, if there is one.
+    pub(crate) users: Option<Arc<dyn Users>>,
+    /// The other gateways, if this one is one of several.
+    pub(crate) fleet: Option<Arc<Fleet>>,
     pub(crate) drain: Drain,
     pub(crate) readiness: Readiness,
 }

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use onecall_core::{
-    ClientId, Failure, SessionHandle, SessionKey, SessionLimits, SessionRequest, UserName,
+    ClientId, Failure, GatewayId, SessionHandle, SessionKey, SessionLimits, SessionRequest,
+    UserName,
 };
 use onecall_engine::Session;
 use tokio::sync::OwnedMutexGuard;
@@ -55,6 +56,8 @@ enum IfMissing {
 /// All sessions of a gateway.
 pub struct Sessions {
     limits: SessionLimits,
+    /// The gateway that handles name, if there are several.
+    gateway: Option<GatewayId>,
     table: Arc<Mutex<SessionTable>>,
 }
 
@@ -76,7 +79,13 @@ impl Sessions {
     /// Creates an empty set of sessions with these limits.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
-        Self { limits, table: Arc::default() }
+        Self { limits, gateway: None, table: Arc::default() }
+    }
+
+    /// The handles of sessions name this gateway: another one can tell whom a handle belongs to.
+    #[must_use]
+    pub fn at(self, gateway: Option<GatewayId>) -> Self {
+        Self { gateway, ..self }
     }
 
     /// Waits until no other program runs in the session of this user, and leases it. A session that does not
@@ -97,6 +106,10 @@ impl Sessions {
                     let message = format!("cannot make a handle for a session: {error}");
                     Failure::refused("OSError", message)
                 })?;
+                let handle = match &self.gateway {
+                    Some(gateway) => handle.at(gateway),
+                    None => handle,
+                };
                 let key = SessionIdentity::Handle(user.clone(), handle.clone());
                 (key, IfMissing::Create, Some(handle))
             }

@@ -10,7 +10,9 @@ use onecall_config::{
     Config, ConfigOrigin, LoadedConfig, ProcessContext, SandboxMode, TelemetryConfig,
 };
 use onecall_core::Workspace;
-use onecall_core::storage::{AuditTrail, CompleteStore, DurableStore, Users as UserStore};
+use onecall_core::storage::{
+    AuditTrail, CompleteStore, DurableStore, FleetStore, Users as UserStore,
+};
 use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
 use onecall_gateway::{Gateway, GatewayStorage, ToolFolder};
 use onecall_runtime::StoreWriter;
@@ -186,7 +188,8 @@ pub(crate) fn gateway_with(
         durable: complete.clone().map(|store| -> Arc<dyn DurableStore> { store }),
         audit: complete.clone().map(|store| -> Arc<dyn AuditTrail> { store }),
         user_vault: for_users.map(user_vault::in_store),
-        users: complete.map(|store| -> Arc<dyn UserStore> { store }),
+        users: complete.clone().map(|store| -> Arc<dyn UserStore> { store }),
+        fleet: complete.map(|store| -> Arc<dyn FleetStore> { store }),
     };
     let gateway = Gateway::start(config, start, engines, guard()?, storage)?;
     let approvals = match gateway.approvals() {

@@ -1,6 +1,6 @@
 //! The storage traits for data that outlives a process: run records, learned result shapes, cached
-//! answers, the last tool lists of servers, journals, approvals, users, their secrets, and the audit
-//! trail. The traits are implemented in another crate.
+//! answers, the last tool lists of servers, journals, approvals, users, their secrets, the audit
+//! trail, and the gateways that share a store. The traits are implemented in another crate.
 //!
 //! An error of a [`Store`] never stops a program: the caller logs the error and continues. An error
 //! of a [`DurableStore`] means that a journal was not written, so the call that depends on it is not
@@ -12,6 +12,7 @@ mod audit;
 mod audit_chain;
 mod audit_report;
 mod error;
+mod fleet;
 mod journal;
 mod listing;
 mod replay;
@@ -35,6 +36,7 @@ pub use self::audit_chain::{
 };
 pub use self::audit_report::{AuditProblem, AuditReport};
 pub use self::error::StoreError;
+pub use self::fleet::{FleetStore, StoredGateway};
 pub use self::journal::{
     DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals, Lease,
     StoredJournal,
@@ -66,6 +68,12 @@ pub trait DurableStore: Journals + Approvals {}
 impl<T: Journals + Approvals> DurableStore for T {}
 
 /// A store that implements all storage traits.
-pub trait CompleteStore: Store + DurableStore + AuditTrail + Users + UserSecretStore {}
+pub trait CompleteStore:
+    Store + DurableStore + AuditTrail + Users + UserSecretStore + FleetStore
+{
+}
 
-impl<T: Store + DurableStore + AuditTrail + Users + UserSecretStore> CompleteStore for T {}
+impl<T: Store + DurableStore + AuditTrail + Users + UserSecretStore + FleetStore> CompleteStore
+    for T
+{
+}

@@ -40,6 +40,8 @@ pub struct StoredUser {
     pub source: UserSource,
     /// The groups that an administrator has given to the user.
     pub groups: BTreeSet<String>,
+    /// The groups that the identity provider gave the user at the last login.
+    pub provider_groups: BTreeSet<String>,
     /// When the user became known.
     pub created: Timestamp,
     /// When the user last logged in, to within some minutes.
@@ -132,11 +134,17 @@ pub trait Users: Send + Sync {
         now: Timestamp,
     ) -> Result<UserAddition, StoreError>;
 
-    /// Registers a login through the identity provider. A user who is not known becomes known.
+    /// Registers a login through the identity provider, which gives the user these groups. A user who
+    /// is not known becomes known.
     ///
     /// # Errors
     /// If the store cannot be read or written.
-    fn log_in(&self, name: &UserName, now: Timestamp) -> Result<UserLogin, StoreError>;
+    fn log_in(
+        &self,
+        name: &UserName,
+        groups: &BTreeSet<String>,
+        now: Timestamp,
+    ) -> Result<UserLogin, StoreError>;
 
     /// Removes a user and deletes the user's tokens.
     ///

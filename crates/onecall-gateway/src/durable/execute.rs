@@ -10,7 +10,7 @@ use serde_json::value::to_raw_value;
 use thiserror::Error;
 
 use super::followers::FollowedRun;
-use super::lease::{LEASE_LENGTH, random_bytes};
+use super::lease::random_bytes;
 use super::live::{LiveObserver, LiveRun, StopReason};
 use super::{DurableRuns, RunAnswer, RunFollower, RunRequest, lock};
 use crate::Gateway;
@@ -41,7 +41,7 @@ impl DurableRuns {
         let lease = Lease {
             owner: self.owner.clone(),
             fence: FIRST_FENCE,
-            until: started.after(LEASE_LENGTH),
+            until: started.after(self.lease),
         };
         let capabilities = observer.caller().map(|caller| caller.capabilities.clone());
         let run = DurableRun {

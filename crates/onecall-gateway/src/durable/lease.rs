@@ -11,11 +11,11 @@ use onecall_core::{RunId, Timestamp};
 use super::DurableRuns;
 use super::live::StopReason;
 
-/// How long a lease lasts without being renewed.
-pub(super) const LEASE_LENGTH: Duration = Duration::from_secs(15);
+/// How long a lease lasts without being renewed, unless the configuration says otherwise.
+pub(super) const DEFAULT_LEASE: Duration = Duration::from_secs(15);
 
-/// How often leases are renewed.
-const RENEWAL: Duration = Duration::from_secs(5);
+/// How often a lease is renewed while it lasts.
+const RENEWALS_PER_LEASE: u32 = 3;
 
 /// A name for this process that no other process has, now or later.
 pub(super) fn new_owner() -> String {
@@ -36,8 +36,9 @@ impl DurableRuns {
     /// Renews the leases of all runs in this process, until the gateway ends. While there are none, the
     /// store is released.
     pub(super) async fn renew_leases(runs: Weak<Self>) {
+        let Some(lease) = runs.upgrade().map(|runs| runs.lease) else { return };
         loop {
-            tokio::time::sleep(RENEWAL).await;
+            tokio::time::sleep(lease / RENEWALS_PER_LEASE).await;
             let Some(runs) = runs.upgrade() else { return };
             let live = runs.all_live();
             let leases: Vec<(RunId, u64)> =
@@ -47,9 +48,7 @@ impl DurableRuns {
                 continue;
             }
             let renewed = runs
-                .with_store(move |store| {
-                    store.renew_leases(&leases, Timestamp::now(), LEASE_LENGTH)
-                })
+                .with_store(move |store| store.renew_leases(&leases, Timestamp::now(), lease))
                 .await;
             match renewed {
                 Ok(lost) => {

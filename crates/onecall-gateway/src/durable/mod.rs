@@ -48,6 +48,7 @@ pub use resume::ResumeError;
 pub use seal::{QuestionId, StateOwner, StateRefusal};
 pub use status::{RunStatus, RunWatch, WaitingRun};
 
+use self::lease::DEFAULT_LEASE;
 use followers::Followers;
 use idle::IdleStore;
 use live::LiveRun;
@@ -71,6 +72,10 @@ pub(crate) struct DurableRuns {
     pruning: Pruning,
     /// The name of this process in leases.
     owner: String,
+    /// How long a lease lasts without being renewed.
+    lease: Duration,
+    /// Whether runs that another gateway did not finish are continued here, without being asked to.
+    continues_interrupted: bool,
     live: Mutex<HashMap<RunId, Arc<LiveRun>>>,
     /// The requests that follow each run. An entry ends with its last request and the execution of
     /// its run in this process.
@@ -117,6 +122,8 @@ impl DurableRuns {
             webhook,
             pruning: Pruning::new(config.store.max_age),
             owner: lease::new_owner(),
+            lease: config.fleet.as_ref().map_or(DEFAULT_LEASE, |fleet| fleet.lease),
+            continues_interrupted: config.fleet.is_some(),
             live: Mutex::default(),
             followers: Mutex::default(),
             asked: Mutex::default(),

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onecall_core::storage::{AnswerReceipt, DurableState, FinalAnswer, StoreError};
-use onecall_core::{AnsweredVerdict, InPlaceReason, ItemId, RunId, Timestamp};
+use onecall_core::storage::{AnswerReceipt, DurableState, FinalAnswer, StoreError, Users};
+use onecall_core::{AnsweredVerdict, InPlaceReason, ItemId, Principal, RunId, Timestamp};
 use onecall_runtime::{Journal, Observer};
 use thiserror::Error;
 
-use super::lease::LEASE_LENGTH;
 use super::live::{LiveRun, StopReason};
 use super::request::StoredRun;
 use super::{
@@ -55,7 +54,7 @@ impl Gateway {
     /// If the run cannot be continued here.
     pub async fn resume(self: &Arc<Self>, run: &RunId) -> Result<(), ResumeError> {
         let runs = self.durable_runs().ok_or(ResumeError::NotConfigured)?;
-        let (live, stored, client) = runs.take_over(run).await?;
+        let (live, stored, client) = runs.take_over(run, self.shared.users.clone()).await?;
         let view = self.for_principal(&live.principal).await;
         view.spawn_run(live, stored.request, client, stored.capabilities);
         runs.notify_change();
@@ -179,10 +178,12 @@ impl Gateway {
 }
 
 impl DurableRuns {
-    /// Takes the lease of a run and opens its journal.
+    /// Takes the lease of a run and opens its journal. The run goes on for its user, with the groups that
+    /// `users` knows of.
     async fn take_over(
         &self,
         run: &RunId,
+        users: Option<Arc<dyn Users>>,
     ) -> Result<(Arc<LiveRun>, StoredRun, String), ResumeError> {
         if self.is_stopping.load(Ordering::Relaxed) {
             return Err(ResumeError::OwnedByOther);
@@ -199,9 +200,10 @@ impl DurableRuns {
             return Err(ResumeError::OwnedByOther);
         }
         let request = StoredRun::from_json(&stored.request).ok_or(ResumeError::Unreadable)?;
-        let (id, owner) = (run.clone(), self.owner.clone());
+        let principal = current_groups(users, &stored.principal).await?;
+        let (id, owner, length) = (run.clone(), self.owner.clone(), self.lease);
         let lease = self
-            .with_store(move |store| store.take_lease(&id, &owner, now, LEASE_LENGTH))
+            .with_store(move |store| store.take_lease(&id, &owner, now, length))
             .await?
             .ok_or(ResumeError::OwnedByOther)?;
         if let Some(reason) = stored.in_place {
@@ -213,7 +215,6 @@ impl DurableRuns {
         let journal = Journal::resume(&stored, lease.fence, journal, Arc::clone(&self.writer));
         let waits = stored.state == DurableState::Waiting;
         let followers = self.followers_of(run);
-        let principal = Arc::new(stored.principal.clone());
         let live = LiveRun::new(run.clone(), principal, lease.fence, journal, followers, waits);
         let live = self.add_live(live);
         Ok((live, request, stored.client))
@@ -234,4 +235,18 @@ impl DurableRuns {
         self.notify_change();
         Ok(())
     }
+}
+
+/// A user with the groups that the user has now: those that an administrator gave, and those of the last
+/// login through the identity provider.
+async fn current_groups(
+    users: Option<Arc<dyn Users>>,
+    user: &Principal,
+) -> Result<Arc<Principal>, StoreError> {
+    let name = user.user.clone();
+    let find = move || users.map_or(Ok(None), |users| users.user(&name));
+    let known = tokio::task::spawn_blocking(find).await.unwrap_or(Ok(None))?;
+    let groups = known.map(|known| &known.groups | &known.provider_groups);
+    let groups = groups.unwrap_or_else(|| user.groups.clone());
+    Ok(Arc::new(Principal { user: user.user.clone(), groups }))
 }

@@ -26,6 +26,9 @@ const IDLE_INTERVAL: Duration = Duration::from_secs(2);
 /// How long a run is kept at least, even if other programs wait for its place.
 const MIN_KEEP: Duration = Duration::from_secs(1);
 
+/// How often a run is continued that was interrupted: it may be the reason why gateways end.
+const MAX_CONTINUATIONS: u64 = 5;
+
 /// What the store says about the runs that wait.
 struct WaitingRuns {
     /// The open questions of all runs.
@@ -36,6 +39,8 @@ struct WaitingRuns {
     orphans: HashMap<RunId, usize>,
     /// Those of them that have an answer which was not there before.
     answered: Vec<DurableRun>,
+    /// The runs without a process that do not wait.
+    interrupted: Vec<DurableRun>,
 }
 
 impl DurableRuns {
@@ -105,21 +110,27 @@ impl DurableRuns {
         *lock(&self.orphans) = waiting.orphans;
         if let (true, Some(gateway)) = (self.takes_up.load(Ordering::Relaxed), gateway.upgrade()) {
             for run in waiting.answered {
-                self.take_up(&gateway, &run).await;
+                self.take_up(&gateway, &run, "has been answered").await;
+            }
+            let interrupted = waiting.interrupted.into_iter();
+            for run in interrupted.filter(|_| self.continues_interrupted) {
+                if run.resumed < MAX_CONTINUATIONS {
+                    self.take_up(&gateway, &run, "was interrupted").await;
+                }
             }
         }
         self.notify_change();
         Ok(())
     }
 
-    /// Continues a run without a process that has been answered.
-    async fn take_up(&self, gateway: &Arc<Gateway>, run: &DurableRun) {
+    /// Continues a run without a process; `why` completes a sentence about it.
+    async fn take_up(&self, gateway: &Arc<Gateway>, run: &DurableRun, why: &str) {
         if run.configuration != self.configuration() {
             return;
         }
         let id = &run.id;
         match gateway.resume(id).await {
-            Ok(()) => tracing::info!("run {id} has been answered and is continued"),
+            Ok(()) => tracing::info!("run {id} {why} and is continued"),
             Err(super::ResumeError::OwnedByOther | super::ResumeError::Ended) => {}
             Err(error) => tracing::warn!("run {id} cannot be continued: {error}"),
         }
@@ -166,12 +177,14 @@ fn waiting_runs(
         *open_count.entry(stored.question.run.clone()).or_default() += 1;
     }
     let open = questions.into_iter().map(|it| it.question.item).collect();
-    let is_orphan = |run: &DurableRun| {
-        run.state == DurableState::Waiting
-            && run.lease.as_ref().is_none_or(|lease| lease.until <= now)
-    };
-    let (mut orphans, mut answered) = (HashMap::new(), Vec::new());
-    for run in store.durable_runs(false)?.into_iter().filter(is_orphan) {
+    let has_no_process =
+        |run: &DurableRun| run.lease.as_ref().is_none_or(|lease| lease.until <= now);
+    let (mut orphans, mut answered, mut interrupted) = (HashMap::new(), Vec::new(), Vec::new());
+    for run in store.durable_runs(false)?.into_iter().filter(has_no_process) {
+        if run.state != DurableState::Waiting {
+            interrupted.push(run);
+            continue;
+        }
         let count = open_count.get(&run.id).copied().unwrap_or(0);
         orphans.insert(run.id.clone(), count);
         if known.get(&run.id) == Some(&count) {
@@ -182,7 +195,7 @@ fn waiting_runs(
             answered.push(run);
         }
     }
-    Ok(WaitingRuns { open, expired, orphans, answered })
+    Ok(WaitingRuns { open, expired, orphans, answered, interrupted })
 }
 
 /// Whether a run that waits has an answer that it does not know yet: one that came after the

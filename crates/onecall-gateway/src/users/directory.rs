@@ -2,7 +2,7 @@
 //! memory until any process writes to the store, so a user or token that was removed elsewhere is
 //! refused within a moment.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -87,18 +87,19 @@ impl UserDirectory {
         Ok(Some((token, user)))
     }
 
-    /// Registers a login through the identity provider.
+    /// Registers a login through the identity provider, which gives the user these groups.
     pub(super) async fn log_in(
         &self,
         name: &UserName,
+        groups: &BTreeSet<String>,
         now: Timestamp,
     ) -> Result<UserLogin, StoreError> {
         let number = self.check_for_changes().await;
-        if let Some(known) = self.lock().users.get(name) {
+        if let Some(known) = self.lock().users.get(name).filter(|it| has_groups(it, groups)) {
             return Ok(known.clone());
         }
-        let user = name.clone();
-        let login = self.with_store(move |store| store.log_in(&user, now)).await?;
+        let (user, of_user) = (name.clone(), groups.clone());
+        let login = self.with_store(move |store| store.log_in(&user, &of_user, now)).await?;
         let mut cache = self.lock();
         if cache.may_keep(number) {
             cache.users.insert(name.clone(), login.clone());
@@ -167,9 +168,16 @@ impl UserDirectory {
     }
 }
 
+/// Whether a login need not be stored, because the groups of the user are known.
+fn has_groups(login: &UserLogin, groups: &BTreeSet<String>) -> bool {
+    match login {
+        UserLogin::Accepted(user) => user.provider_groups == *groups,
+        UserLogin::Removed | UserLogin::SimilarName(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::SeqCst};
 
     use onecall_core::storage::{TokenAddition, UserAddition, UserRemoval, UserSource};
@@ -197,6 +205,7 @@ mod tests {
                 name: anna(),
                 source: UserSource::Added,
                 groups: BTreeSet::new(),
+                provider_groups: BTreeSet::new(),
                 created: Timestamp(1),
                 last_seen: None,
                 removed: self.is_removed.lock().unwrap().then_some(Timestamp(2)),
@@ -214,7 +223,12 @@ mod tests {
             Ok(UserAddition::Updated)
         }
 
-        fn log_in(&self, _: &UserName, _: Timestamp) -> Result<UserLogin, StoreError> {
+        fn log_in(
+            &self,
+            _: &UserName,
+            _: &BTreeSet<String>,
+            _: Timestamp,
+        ) -> Result<UserLogin, StoreError> {
             let user = self.read();
             Ok(match user.removed {
                 Some(_) => UserLogin::Removed,
@@ -282,7 +296,7 @@ mod tests {
         for _ in 0..100 {
             assert!(directory.token(Digest::of("token"), now).await.unwrap().is_some());
             assert!(matches!(
-                directory.log_in(&anna(), now).await.unwrap(),
+                directory.log_in(&anna(), &BTreeSet::new(), now).await.unwrap(),
                 UserLogin::Accepted(_)
             ));
             assert!(!directory.is_removed(&anna()).await.unwrap());
@@ -292,7 +306,10 @@ mod tests {
         while directory.token(Digest::of("token"), now).await.unwrap().is_some() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert_eq!(directory.log_in(&anna(), now).await.unwrap(), UserLogin::Removed);
+        assert_eq!(
+            directory.log_in(&anna(), &BTreeSet::new(), now).await.unwrap(),
+            UserLogin::Removed
+        );
         assert!(directory.is_removed(&anna()).await.unwrap());
     }
 

@@ -95,7 +95,7 @@ impl Authenticator {
         }
         let verifier = self.verifier.as_ref().ok_or(LoginRefusal::UnknownToken)?;
         let identity = verifier.verify(token).await?;
-        let login = self.directory.log_in(&identity.name, Timestamp::now()).await;
+        let login = self.directory.log_in(&identity.name, &identity.groups, Timestamp::now()).await;
         match login.map_err(|error| unavailable(&error))? {
             UserLogin::Accepted(user) => {
                 let mut groups = identity.groups;

@@ -7,6 +7,7 @@ mod allowed_names;
 mod authorization;
 mod connections;
 mod cors;
+mod forwarding;
 mod html;
 mod login_pages;
 mod pending_requests;

@@ -34,6 +34,7 @@ const BYTES_PER_PERMIT: usize = 1024;
 pub(super) struct BodyMemory(Arc<Semaphore>);
 
 /// A body, and the memory that is reserved for it.
+#[derive(Default)]
 pub(super) struct ReceivedBody {
     pub bytes: Bytes,
     pub reservation: MemoryReservation,

@@ -12,9 +12,10 @@ use hyper::header::{
     ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
+use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use onecall_core::Principal;
-use onecall_gateway::{Gateway, LoginRefusal};
+use onecall_gateway::{Fleet, Gateway, InvalidProof, LoginRefusal, PROOF_HEADER, ProvenRequest};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -23,6 +24,9 @@ use super::active_users::ActiveUsers;
 use super::allowed_names::{AllowedNames, RejectedHeader};
 use super::authorization::{UserAuthorization, is_metadata_path};
 use super::connections::{ActiveRequest, MAX_ADMITTED};
+use super::forwarding::{
+    Destination, destination, forward, handle_in, lost_session, unknown_destination,
+};
 use super::pending_requests::PendingRequests;
 use super::request_body::{BodyMemory, MAX_BODY_BYTES, ReceivedBody};
 use super::response::{
@@ -72,7 +76,8 @@ pub(super) struct HttpRouter {
 
 impl HttpRouter {
     pub fn new(names: AllowedNames, access: Access, gateway: Arc<Gateway>) -> Self {
-        let sessions = Arc::new(HttpSessions::new());
+        let gateway_id = gateway.fleet().map(|fleet| fleet.id().clone());
+        let sessions = Arc::new(HttpSessions::new(gateway_id));
         let config = StreamableHttpServerConfig::default()
             // Hosts and origins are checked by this module instead.
             .disable_allowed_hosts()
@@ -154,6 +159,11 @@ impl HttpRouter {
                 Err(rejected) => forbidden(rejected).into(),
             };
         }
+        if let Some(fleet) = self.gateway.fleet()
+            && let Some(proof) = headers.get(PROOF_HEADER)
+        {
+            return self.respond_to_gateway(fleet, proof.clone(), request, active_request).await;
+        }
         if let Err(rejected) = self.names.check(uri, headers, local_address) {
             return forbidden(rejected).into();
         }
@@ -194,24 +204,79 @@ impl HttpRouter {
         if request.uri().path() == METRICS_PATH {
             return self.metrics(request.method(), principal.as_deref()).into();
         }
-        let Some(principal) = principal else { return self.serve(request).await };
-        if !self.may_use_session(&principal, request.headers()) {
-            return unknown_session().into();
+        self.serve_as(principal, RequestOrigin::Client, request).await
+    }
+
+    /// Answers a request that another gateway has forwarded, which has authorised it.
+    async fn respond_to_gateway(
+        &self,
+        fleet: &Fleet,
+        proof: HeaderValue,
+        request: Request<Incoming>,
+        active_request: &ActiveRequest,
+    ) -> Reply {
+        let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+        let proof = proof.to_str().unwrap_or_default();
+        let proven = match fleet.check_proof(proof, request.method().as_str(), target) {
+            Ok(proven) => proven,
+            Err(error) => {
+                tracing::warn!("a forwarded request is refused: {error}");
+                return text(StatusCode::FORBIDDEN, &format!("Forbidden: {error}\n")).into();
+            }
+        };
+        if active_request.admit().is_err() {
+            return too_many_connections().into();
         }
+        let principal = proven.principal.clone().map(Arc::new);
+        if principal.is_some() != matches!(self.access, Access::Users(_)) {
+            let message = "Forbidden: the gateways of this fleet do not have the same `users`\n";
+            return text(StatusCode::FORBIDDEN, message).into();
+        }
+        self.serve_as(principal, RequestOrigin::Gateway(proven), request).await
+    }
+
+    /// Answers a request of this user, or of the only one.
+    async fn serve_as(
+        &self,
+        principal: Option<Arc<Principal>>,
+        origin: RequestOrigin,
+        mut request: Request<Incoming>,
+    ) -> Reply {
+        let Some(principal) = principal else { return self.serve(origin, request).await };
         let user = self.active_users.register(&principal.user);
         let owner = principal.user.clone();
         request.extensions_mut().insert(principal);
         let reply = tokio::select! {
-            reply = with_session_owner(owner, self.serve(request)) => reply,
+            reply = with_session_owner(owner, self.serve(origin, request)) => reply,
             () = user.removed() => return removed_user().into(),
         };
         Reply { kept: KeptUntilSent { user: Some(user), ..reply.kept }, ..reply }
     }
 
     /// Whether a request names no session, or one that its user has begun.
-    fn may_use_session(&self, principal: &Principal, headers: &HeaderMap) -> bool {
-        let Some(id) = headers.get(SESSION_HEADER) else { return true };
+    fn may_use_session(&self, head: &Parts) -> bool {
+        let Some(principal) = head.extensions.get::<Arc<Principal>>() else { return true };
+        let Some(id) = head.headers.get(SESSION_HEADER) else { return true };
         id.to_str().is_ok_and(|id| self.sessions.belongs_to(id, &principal.user))
+    }
+
+    /// Where a request is answered: by the gateway that has the session that it names.
+    async fn destination(&self, origin: &RequestOrigin, head: &Parts, body: &[u8]) -> Destination {
+        let (Some(fleet), RequestOrigin::Client) = (self.gateway.fleet(), origin) else {
+            // A request is forwarded once.
+            return Destination::Here;
+        };
+        if let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) {
+            return destination(fleet, id).await;
+        }
+        match handle_in(body) {
+            Some(handle) => match destination(fleet, &handle).await {
+                // The program is told that its session is gone.
+                Destination::Lost => Destination::Here,
+                found => found,
+            },
+            None => Destination::Here,
+        }
     }
 
     /// The response that follows from path and headers alone, if there is one: a refusal, or the
@@ -262,23 +327,49 @@ impl HttpRouter {
         }
     }
 
-    async fn serve(&self, request: Request<Incoming>) -> Reply {
+    async fn serve(&self, origin: RequestOrigin, request: Request<Incoming>) -> Reply {
         let (head, body) = request.into_parts();
+        let ReceivedBody { bytes, reservation } = match head.method {
+            Method::POST => match self.memory.read(body).await {
+                Ok(read) => read,
+                Err(status) => return body_error(status).into(),
+            },
+            _ => ReceivedBody::default(),
+        };
+        let kept = KeptUntilSent { memory: reservation, ..KeptUntilSent::default() };
+        if let RequestOrigin::Gateway(proven) = &origin
+            && !proven.has_body(&bytes)
+        {
+            let message = format!("Forbidden: {}\n", InvalidProof::OtherRequest);
+            return Reply { response: text(StatusCode::FORBIDDEN, &message), kept };
+        }
+        match self.destination(&origin, &head, &bytes).await {
+            Destination::Here => self.serve_here(head, bytes, kept).await,
+            Destination::Lost => Reply { response: lost_session(), kept },
+            Destination::Unknown => Reply { response: unknown_destination(), kept },
+            Destination::Other(gateway) => {
+                let Some(fleet) = self.gateway.fleet() else { return unknown_session().into() };
+                let principal = head.extensions.get::<Arc<Principal>>().cloned();
+                let response = forward(fleet, &gateway, head, bytes, principal).await;
+                Reply { response, kept }
+            }
+        }
+    }
+
+    /// Answers a request for which this gateway has what it needs.
+    async fn serve_here(&self, head: Parts, bytes: Bytes, kept: KeptUntilSent) -> Reply {
+        if !self.may_use_session(&head) {
+            return Reply { response: unknown_session(), kept };
+        }
         if head.method != Method::POST {
             let ends_session = head.method == Method::DELETE;
-            let request = Request::from_parts(head, Full::new(Bytes::new()));
-            let mut response = self.mcp.handle(request).await;
+            let mut response = self.mcp.handle(Request::from_parts(head, Full::new(bytes))).await;
             // rmcp says `202 Accepted`, which clients take for a failure: the session has ended.
             if ends_session && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
-            return response.into();
+            return Reply { response, kept };
         }
-        let ReceivedBody { bytes, reservation } = match self.memory.read(body).await {
-            Ok(read) => read,
-            Err(status) => return body_error(status).into(),
-        };
-        let kept = KeptUntilSent { memory: reservation, ..KeptUntilSent::default() };
         let says_json = is_json(&head.headers);
         if says_json && let Some(refusal) = invalid_message(&bytes) {
             return Reply { response: refusal, kept };
@@ -295,6 +386,13 @@ impl HttpRouter {
         }
         Reply { response, kept }
     }
+}
+
+/// Where a request comes from.
+enum RequestOrigin {
+    Client,
+    /// Another gateway has forwarded it.
+    Gateway(ProvenRequest),
 }
 
 /// A response, and what has to be kept until it is sent.

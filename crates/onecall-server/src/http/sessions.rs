@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, FuturesUnordered};
 use futures_util::{Stream, StreamExt};
-use onecall_core::UserName;
+use onecall_core::{GatewayId, UserName};
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
     RequestId, ServerJsonRpcMessage,
@@ -48,8 +48,10 @@ pub(super) async fn with_session_owner<T>(owner: UserName, work: impl Future<Out
     SESSION_OWNER.scope(owner, work).await
 }
 
-/// All MCP sessions.
+/// All MCP sessions. If there are several gateways, the id of a session names the one that has it; rmcp's
+/// own manager does not know that part of it.
 pub(super) struct HttpSessions {
+    gateway: Option<GatewayId>,
     local: LocalSessionManager,
     table: Arc<HttpSessionTable>,
 }
@@ -68,14 +70,23 @@ pub(super) enum HttpSessionError {
 }
 
 impl HttpSessions {
-    pub fn new() -> Self {
+    pub fn new(gateway: Option<GatewayId>) -> Self {
         let mut config = SessionConfig::default();
         config.sse_retry = Some(RECONNECT_DELAY);
         // Idle sessions are found by this module: a client with an open stream is not idle.
         config.keep_alive = None;
         let mut local = LocalSessionManager::default();
         local.session_config = config;
-        Self { local, table: Arc::default() }
+        Self { gateway, local, table: Arc::default() }
+    }
+
+    /// The id of a session without the gateway.
+    fn local_id(&self, id: &SessionId) -> SessionId {
+        let named = self.gateway.as_ref().map(|gateway| gateway.name_in(""));
+        match named.and_then(|named| id.strip_suffix(named.as_str())) {
+            Some(local) => local.into(),
+            None => Arc::clone(id),
+        }
     }
 
     /// Whether the session with this id was begun by this user.
@@ -132,7 +143,10 @@ impl SessionManager for HttpSessions {
         {
             self.close_session(&longest_unused).await?;
         }
-        let (id, transport) = self.local.create_session().await?;
+        let (mut id, transport) = self.local.create_session().await?;
+        if let Some(gateway) = &self.gateway {
+            id = gateway.name_in(&id).into();
+        }
         self.table.begin(&id, owner);
         Ok((id, transport))
     }
@@ -142,12 +156,12 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, HttpSessionError> {
-        Ok(self.local.initialize_session(id, message).await?)
+        Ok(self.local.initialize_session(&self.local_id(id), message).await?)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, HttpSessionError> {
         self.table.touch(id);
-        Ok(self.local.has_session(id).await?)
+        Ok(self.local.has_session(&self.local_id(id)).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), HttpSessionError> {
@@ -156,7 +170,9 @@ impl SessionManager for HttpSessions {
             let _ = self.cancel(id, request).await;
         }
         // A session that is too busy to answer ends when it finds its channel closed.
-        timeout(CANCEL_TIMEOUT, self.local.close_session(id)).await.unwrap_or(Ok(()))?;
+        timeout(CANCEL_TIMEOUT, self.local.close_session(&self.local_id(id)))
+            .await
+            .unwrap_or(Ok(()))?;
         Ok(())
     }
 
@@ -175,7 +191,7 @@ impl SessionManager for HttpSessions {
             let refusal = ServerSseMessage::from_message(request_id::in_use(request));
             return Ok(stream::iter([refusal]).left_stream());
         };
-        match self.local.create_stream(id, message).await {
+        match self.local.create_stream(&self.local_id(id), message).await {
             Ok(stream) => Ok(TrackedStream::new(listener, stream).right_stream()),
             Err(error) => {
                 listener.mark_answered();
@@ -189,7 +205,8 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), HttpSessionError> {
-        match timeout(MESSAGE_TIMEOUT, self.local.accept_message(id, message)).await {
+        match timeout(MESSAGE_TIMEOUT, self.local.accept_message(&self.local_id(id), message)).await
+        {
             Ok(accepted) => Ok(accepted?),
             Err(_) => Err(HttpSessionError::Busy),
         }
@@ -201,7 +218,10 @@ impl SessionManager for HttpSessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError>
     {
         let listener = StreamListener::for_get(&self.table, id, None);
-        Ok(TrackedStream::new(listener, self.local.create_standalone_stream(id).await?))
+        Ok(TrackedStream::new(
+            listener,
+            self.local.create_standalone_stream(&self.local_id(id)).await?,
+        ))
     }
 
     async fn resume(
@@ -215,6 +235,9 @@ impl SessionManager for HttpSessions {
             id,
             self.table.request_of_event(id, &last_event_id),
         );
-        Ok(TrackedStream::new(listener, self.local.resume(id, last_event_id).await?))
+        Ok(TrackedStream::new(
+            listener,
+            self.local.resume(&self.local_id(id), last_event_id).await?,
+        ))
     }
 }

@@ -13,6 +13,7 @@ mod columns;
 mod connections;
 mod durable_runs;
 mod error;
+mod gateways;
 mod inspection;
 mod journal_batches;
 mod journals;

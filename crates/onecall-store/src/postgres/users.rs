@@ -47,10 +47,15 @@ impl Users for PostgresStore {
         })
     }
 
-    fn log_in(&self, name: &UserName, now: Timestamp) -> Result<UserLogin, StoreError> {
+    fn log_in(
+        &self,
+        name: &UserName,
+        groups: &BTreeSet<String>,
+        now: Timestamp,
+    ) -> Result<UserLogin, StoreError> {
         // Most logins are of known users, and need no transaction.
         let known = self.read(async |queries| find(queries, name).await)?;
-        if let Some(login) = login_without_write(known, now) {
+        if let Some(login) = login_without_write(known, groups, now) {
             return Ok(login);
         }
         self.write_durably(None, async |queries| {
@@ -61,9 +66,10 @@ impl Users for PostgresStore {
                 }
                 insert(queries, name, UserSource::Identity, "[]", now).await?;
             }
-            let statement =
-                "UPDATE users SET last_seen_ms = $2 WHERE name = $1 AND removed_ms IS NULL";
-            queries.execute(statement, &[&name.as_str(), &now.0]).await?;
+            let statement = "UPDATE users SET last_seen_ms = $2, provider_groups = $3
+                 WHERE name = $1 AND removed_ms IS NULL";
+            let groups = serde_json::to_string(groups)?;
+            queries.execute(statement, &[&name.as_str(), &now.0, &Text(&groups)]).await?;
             Ok(find(queries, name).await?.map_or(UserLogin::Removed, accept))
         })
     }

@@ -4,6 +4,7 @@
 pub(crate) mod answers;
 pub(crate) mod audit;
 pub(crate) mod durable_runs;
+pub(crate) mod gateways;
 pub(crate) mod grants;
 pub(crate) mod journals;
 pub(crate) mod questions;

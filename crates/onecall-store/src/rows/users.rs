@@ -1,5 +1,6 @@
 //! The rows of users and their tokens.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use onecall_core::storage::{StoredToken, StoredUser, UserLogin, UserSource};
@@ -11,17 +12,25 @@ use super::Columns;
 const SEEN_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
 /// The columns that [`read_user`] reads, in its order.
-pub(crate) const USER_COLUMNS: &str = "name, source, groups, created_ms, last_seen_ms, removed_ms";
+pub(crate) const USER_COLUMNS: &str =
+    "name, source, groups, created_ms, last_seen_ms, removed_ms, provider_groups";
 
 /// The columns that [`read_token`] reads, in its order.
 pub(crate) const TOKEN_COLUMNS: &str =
     "id, \"user\", digest, label, created_ms, expires_ms, last_used_ms";
 
-/// The outcome of a login that needs no write: the user was removed, or was seen a short time ago.
-pub(crate) fn login_without_write(known: Option<StoredUser>, now: Timestamp) -> Option<UserLogin> {
-    let is_recent =
-        |seen: Option<Timestamp>| seen.is_some_and(|seen| now.since(seen) < SEEN_INTERVAL);
-    known.filter(|known| known.removed.is_some() || is_recent(known.last_seen)).map(accept)
+/// The outcome of a login that needs no write: the user was removed, or was seen a short time ago with
+/// the same groups.
+pub(crate) fn login_without_write(
+    known: Option<StoredUser>,
+    groups: &BTreeSet<String>,
+    now: Timestamp,
+) -> Option<UserLogin> {
+    let is_recent = |known: &StoredUser| {
+        known.provider_groups == *groups
+            && known.last_seen.is_some_and(|seen| now.since(seen) < SEEN_INTERVAL)
+    };
+    known.filter(|known| known.removed.is_some() || is_recent(known)).map(accept)
 }
 
 /// The outcome of a login of a user that is known.
@@ -42,6 +51,7 @@ pub(crate) fn read_user<R: Columns>(row: &R) -> Result<StoredUser, R::Error> {
         created: Timestamp(row.number(3)?),
         last_seen: row.optional_number(4)?.map(Timestamp),
         removed: row.optional_number(5)?.map(Timestamp),
+        provider_groups: row.json(6)?,
     })
 }
 

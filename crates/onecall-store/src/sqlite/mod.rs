@@ -14,6 +14,7 @@ mod damaged_file;
 mod durable_marker;
 mod durable_runs;
 mod durable_writes;
+mod gateways;
 mod inspection;
 mod journal_batches;
 mod journal_values;

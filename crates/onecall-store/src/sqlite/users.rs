@@ -43,10 +43,15 @@ impl Users for SqliteStore {
         })
     }
 
-    fn log_in(&self, name: &UserName, now: Timestamp) -> Result<UserLogin, StoreError> {
+    fn log_in(
+        &self,
+        name: &UserName,
+        groups: &BTreeSet<String>,
+        now: Timestamp,
+    ) -> Result<UserLogin, StoreError> {
         // Most logins are of known users, and need no transaction.
         let known = self.read_durable(|connection| find(connection, name))?;
-        if let Some(login) = login_without_write(known, now) {
+        if let Some(login) = login_without_write(known, groups, now) {
             return Ok(login);
         }
         self.write_marked(&self.durable_writing_connection, |transaction| {
@@ -56,9 +61,11 @@ impl Users for SqliteStore {
                 }
                 insert(transaction, name, UserSource::Identity, "[]", now)?;
             }
+            let groups = serde_json::to_string(groups).map_err(to_sql_error)?;
             transaction.execute(
-                "UPDATE users SET last_seen_ms = ?2 WHERE name = ?1 AND removed_ms IS NULL",
-                params![name.as_str(), now.0],
+                "UPDATE users SET last_seen_ms = ?2, provider_groups = ?3
+                 WHERE name = ?1 AND removed_ms IS NULL",
+                params![name.as_str(), now.0, groups],
             )?;
             Ok(find(transaction, name)?.map_or(UserLogin::Removed, accept))
         })

@@ -5,6 +5,7 @@
 mod answers;
 mod audit;
 mod durable;
+mod gateways;
 mod listings;
 mod place;
 mod postgres;

@@ -16,6 +16,7 @@ const MINUTES: i64 = 60_000;
 
 on_every_store!(
     a_user_is_known_by_exactly_one_name,
+    the_groups_of_the_last_login_are_kept,
     the_last_login_is_written_now_and_then,
     a_removed_user_is_not_forgotten,
     tokens_belong_to_users_and_are_bounded,
@@ -50,9 +51,10 @@ fn a_user_is_known_by_exactly_one_name(place: &Place) {
     assert_eq!(add("Anna", &["dev"]), UserAddition::Added);
     assert_eq!(add("Anna", &["ops", "dev"]), UserAddition::Updated);
     assert_eq!(add("anna", &[]), UserAddition::SimilarName(name("Anna")));
-    let login = |text: &str| store.log_in(&name(text), Timestamp(2)).unwrap();
+    let login = |text: &str| store.log_in(&name(text), &groups(&[]), Timestamp(2)).unwrap();
     assert_eq!(login("ANNA"), UserLogin::SimilarName(name("Anna")));
     let expected = StoredUser {
+        provider_groups: groups(&[]),
         name: name("Anna"),
         source: UserSource::Added,
         groups: groups(&["dev", "ops"]),
@@ -68,10 +70,21 @@ fn a_user_is_known_by_exactly_one_name(place: &Place) {
     assert_eq!(all, [name("Anna"), name("ben")]);
 }
 
+fn the_groups_of_the_last_login_are_kept(place: &Place) {
+    let store = place.open();
+    let anna = name("anna");
+    store.add_user(&anna, &groups(&["dev"]), Timestamp(1)).unwrap();
+    for (at, given) in [(2, &["ops", "intern"][..]), (3, &["intern"]), (4, &[])] {
+        store.log_in(&anna, &groups(given), Timestamp(at)).unwrap();
+        let known = store.user(&anna).unwrap().unwrap();
+        assert_eq!((known.groups, known.provider_groups), (groups(&["dev"]), groups(given)));
+    }
+}
+
 fn the_last_login_is_written_now_and_then(place: &Place) {
     let store = place.open();
     let seen_after = |at: i64| {
-        store.log_in(&name("anna"), Timestamp(at)).unwrap();
+        store.log_in(&name("anna"), &groups(&[]), Timestamp(at)).unwrap();
         store.user(&name("anna")).unwrap().unwrap().last_seen
     };
     assert_eq!(seen_after(0), Some(Timestamp(0)));
@@ -83,13 +96,16 @@ fn a_removed_user_is_not_forgotten(place: &Place) {
     let store = place.open();
     let anna = name("anna");
     assert_eq!(store.remove_user(&anna, Timestamp(1)).unwrap(), UserRemoval::Unknown);
-    store.log_in(&anna, Timestamp(1)).unwrap();
+    store.log_in(&anna, &groups(&[]), Timestamp(1)).unwrap();
     assert_eq!(store.add_token(&token("anna", "t", 99)).unwrap(), TokenAddition::Added);
     assert!(store.token(&Digest::of("t")).unwrap().is_some());
     let removed = store.remove_user(&anna, Timestamp(3)).unwrap();
     assert_eq!(removed, UserRemoval::Removed { tokens: 1 });
     assert_eq!(store.remove_user(&anna, Timestamp(4)).unwrap(), UserRemoval::AlreadyRemoved);
-    assert_eq!(store.log_in(&anna, Timestamp(MINUTES * 60)).unwrap(), UserLogin::Removed);
+    assert_eq!(
+        store.log_in(&anna, &groups(&[]), Timestamp(MINUTES * 60)).unwrap(),
+        UserLogin::Removed
+    );
     assert_eq!(store.user(&anna).unwrap().unwrap().removed, Some(Timestamp(3)));
     assert_eq!(store.token(&Digest::of("t")).unwrap(), None);
     let refused = store.add_token(&token("anna", "u", 99)).unwrap();
@@ -98,7 +114,10 @@ fn a_removed_user_is_not_forgotten(place: &Place) {
     assert_eq!(similar, UserAddition::SimilarName(anna.clone()));
     let restored = store.add_user(&anna, &groups(&["dev"]), Timestamp(6)).unwrap();
     assert_eq!(restored, UserAddition::Restored);
-    assert!(matches!(store.log_in(&anna, Timestamp(7)).unwrap(), UserLogin::Accepted(_)));
+    assert!(matches!(
+        store.log_in(&anna, &groups(&[]), Timestamp(7)).unwrap(),
+        UserLogin::Accepted(_)
+    ));
 }
 
 fn tokens_belong_to_users_and_are_bounded(place: &Place) {
@@ -152,6 +171,6 @@ fn a_damaged_store_with_users_is_not_replaced() {
         }
     }
     let store = open_durable(path, DEFAULT_JOURNAL_MB);
-    let error = store.log_in(&name("anna"), Timestamp(3)).unwrap_err();
+    let error = store.log_in(&name("anna"), &groups(&[]), Timestamp(3)).unwrap_err();
     assert!(matches!(error, StoreError::DamagedWithRuns { .. }), "{error}");
 }

@@ -36,6 +36,7 @@ mod exec;
 mod exposed_tools;
 mod first_path;
 mod first_start;
+mod fleet;
 mod generate;
 mod global_options;
 mod hints;

@@ -12,7 +12,7 @@ use crate::approvals::files;
 use crate::support::{CommandResult, Home, ReceivedMessages, TIMEOUT, finish};
 
 /// The server of all tests, each of which has a database of its own. It ends with this process.
-fn server() -> Option<&'static PostgresServer> {
+pub(crate) fn server() -> Option<&'static PostgresServer> {
     static SERVER: OnceLock<Option<PostgresServer>> = OnceLock::new();
     SERVER.get_or_init(PostgresServer::start_new).as_ref()
 }

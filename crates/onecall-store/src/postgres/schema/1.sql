@@ -209,6 +209,7 @@ CREATE TABLE users (
   folded TEXT COLLATE "C" NOT NULL UNIQUE,   -- the name without case and Unicode form
   source TEXT COLLATE "C" NOT NULL,          -- added (on the command line) or identity (of a provider)
   groups TEXT COLLATE "C" NOT NULL,          -- of an added user, a JSON list
+  provider_groups TEXT COLLATE "C" NOT NULL DEFAULT '[]', -- of the last login through a provider
   created_ms BIGINT NOT NULL,
   last_seen_ms BIGINT,
   removed_ms BIGINT                          -- NULL while the user may log in
@@ -268,4 +269,11 @@ CREATE TABLE audit_checkpoints (
   at_ms BIGINT NOT NULL,
   digest BYTEA NOT NULL,                     -- of that row
   seal BYTEA NOT NULL                        -- of this row and the checkpoint before
+);
+
+-- The gateways that share the store, and until when each of them counts as alive.
+CREATE TABLE gateways (
+  id TEXT COLLATE "C" PRIMARY KEY,
+  address TEXT COLLATE "C" NOT NULL,
+  until_ms BIGINT NOT NULL
 );

@@ -204,6 +204,12 @@ impl Client {
         client
     }
 
+    /// The same client, whose requests reach another gateway.
+    pub fn through(&self, gateway: &HttpGateway) -> Self {
+        let (session, token) = (self.session.clone(), self.token.clone());
+        Self { address: gateway.address, session, token }
+    }
+
     /// Sends any request within the session.
     pub fn send(&self, mut request: Request<'_>) -> HttpResponse {
         request = request.header("Mcp-Session-Id", &self.session);

@@ -80,14 +80,14 @@ fn users(gateway: &HttpGateway, arguments: &[&str]) -> String {
 }
 
 /// Adds a user and makes a token.
-fn personal_token(gateway: &HttpGateway, user: &str, groups: &[&str]) -> String {
+pub(crate) fn personal_token(gateway: &HttpGateway, user: &str, groups: &[&str]) -> String {
     let mut arguments = vec!["add", user];
     groups.iter().for_each(|group| arguments.extend(["--group", group]));
     users(gateway, &arguments);
     users(gateway, &["token", user]).trim().to_owned()
 }
 
-fn bearer(token: &str) -> String {
+pub(crate) fn bearer(token: &str) -> String {
     format!("Bearer {token}")
 }
 

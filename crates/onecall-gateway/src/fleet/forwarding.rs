@@ -1,0 +1,137 @@
+//! Forwards a request to the gateway that holds what it needs, and passes the answer on as it comes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onecall_core::Principal;
+use onecall_core::storage::StoredGateway;
+use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::{Client, Method, StatusCode, Url};
+use thiserror::Error;
+
+use super::{Fleet, PROOF_HEADER};
+
+/// Headers that are about one connection, or that another gateway must not get: it trusts the proof,
+/// not the token or the page that the request comes from.
+const NOT_FORWARDED: [&str; 14] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "host",
+    "keep-alive",
+    "origin",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    PROOF_HEADER,
+];
+
+/// For how many gateways a client is kept.
+const MAX_CLIENTS: usize = 64;
+
+/// A request that another gateway is to answer.
+pub struct ForwardedRequest {
+    /// The method.
+    pub method: Method,
+    /// The path and the query.
+    pub target: String,
+    /// The headers, as they were received.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The user of the request, if there are users.
+    pub principal: Option<Arc<Principal>>,
+}
+
+/// The answer of another gateway.
+pub struct ForwardedResponse {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers that are passed on.
+    pub headers: HeaderMap,
+    response: reqwest::Response,
+}
+
+/// The HTTP clients for other gateways, by address.
+#[derive(Default)]
+pub(super) struct Clients(Mutex<HashMap<String, Client>>);
+
+impl Clients {
+    fn of(&self, address: &str, url: &Url) -> reqwest::Result<Client> {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(address) {
+            return Ok(client.clone());
+        }
+        if clients.len() >= MAX_CLIENTS {
+            clients.clear();
+        }
+        let client = onecall_login::http::client_builder(url).no_proxy().build()?;
+        clients.insert(address.to_owned(), client.clone());
+        Ok(client)
+    }
+}
+
+/// Why a request could not be forwarded.
+#[derive(Debug, Error)]
+pub enum ForwardError {
+    /// The address of the other gateway cannot be used.
+    #[error("its address cannot be used")]
+    Address,
+    /// The other gateway cannot be reached.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+impl Fleet {
+    /// Sends a request to another gateway, and returns its answer as soon as that begins.
+    ///
+    /// # Errors
+    /// If the gateway cannot be reached.
+    pub async fn forward(
+        &self,
+        to: &StoredGateway,
+        request: ForwardedRequest,
+    ) -> Result<ForwardedResponse, ForwardError> {
+        let url = format!("{}{}", to.address, request.target);
+        let url = Url::parse(&url).map_err(|_| ForwardError::Address)?;
+        let unreachable =
+            |error: reqwest::Error| ForwardError::Unreachable(onecall_login::http::cause(&error));
+        let client = self.clients.of(&to.address, &url).map_err(unreachable)?;
+        let proof = self.prove(&to.id, &request);
+        let response = client
+            .request(request.method, url)
+            .headers(forwarded_headers(request.headers))
+            .header(PROOF_HEADER, proof)
+            .body(request.body)
+            .send()
+            .await
+            .map_err(unreachable)?;
+        let headers = forwarded_headers(response.headers().clone());
+        Ok(ForwardedResponse { status: response.status(), headers, response })
+    }
+}
+
+impl ForwardedResponse {
+    /// The next part of the body; `None` at its end, or if the other gateway ends in between.
+    pub async fn next_part(&mut self) -> Option<Vec<u8>> {
+        match self.response.chunk().await {
+            Ok(part) => part.map(Vec::from),
+            Err(error) => {
+                let cause = onecall_login::http::cause(&error);
+                tracing::debug!("a forwarded answer ends early: {cause}");
+                None
+            }
+        }
+    }
+}
+
+fn forwarded_headers(mut headers: HeaderMap) -> HeaderMap {
+    for name in NOT_FORWARDED {
+        headers.remove(HeaderName::from_static(name));
+    }
+    headers
+}

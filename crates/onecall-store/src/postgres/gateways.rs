@@ -1,0 +1,37 @@
+//! The gateways that share the store, in PostgreSQL.
+
+use onecall_core::storage::{FleetStore, StoreError, StoredGateway};
+use onecall_core::{GatewayId, Timestamp};
+
+use super::PostgresStore;
+use super::columns::Text;
+use crate::rows::gateways::{FORGOTTEN_AFTER, GATEWAY_COLUMNS, read_gateway};
+
+impl FleetStore for PostgresStore {
+    fn put_gateway(&self, gateway: &StoredGateway, now: Timestamp) -> Result<(), StoreError> {
+        self.write(None, async |queries| {
+            let old = now.before(FORGOTTEN_AFTER).0;
+            queries.execute("DELETE FROM gateways WHERE until_ms < $1", &[&old]).await?;
+            let statement = "INSERT INTO gateways (id, address, until_ms) VALUES ($1, $2, $3)
+                 ON CONFLICT (id)
+                 DO UPDATE SET address = excluded.address, until_ms = excluded.until_ms";
+            let StoredGateway { id, address, until } = gateway;
+            queries.execute(statement, &[&id.as_str(), &Text(address), &until.0]).await.map(drop)
+        })
+    }
+
+    fn remove_gateway(&self, id: &GatewayId) -> Result<(), StoreError> {
+        self.write(None, async |queries| {
+            let statement = "DELETE FROM gateways WHERE id = $1";
+            queries.execute(statement, &[&id.as_str()]).await.map(drop)
+        })
+    }
+
+    fn gateway(&self, id: &GatewayId) -> Result<Option<StoredGateway>, StoreError> {
+        self.read(async |queries| {
+            let query = format!("SELECT {GATEWAY_COLUMNS} FROM gateways WHERE id = $1");
+            let row = queries.query_optional(&query, &[&id.as_str()]).await?;
+            row.map(|row| read_gateway(&row)).transpose()
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! Several gateways that share a store: a client may reach any of them.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use testkit::process::wait_until;
+
+use crate::postgres::server;
+use crate::support::http_gateway::{Client, HttpGateway, call, stateless, stateless_request, text};
+use crate::support::raw_http::{HttpResponse, Request};
+use crate::support::{Home, ReceivedMessages, TIMEOUT, finish, fixture, free_port};
+use crate::users::{bearer, personal_token};
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// Gateways with one store and one configuration.
+struct TestFleet {
+    folder: Home,
+    settings: Value,
+}
+
+impl TestFleet {
+    /// Gateways whose configuration also has these keys.
+    fn new(settings: &Value) -> Self {
+        let folder = Home::new();
+        let mut settings = settings.clone();
+        // A file that several processes of one machine share, or else a database.
+        settings["store"] = match server().filter(|_| settings["store"] == "database") {
+            Some(server) => json!({ "url": server.create_database() }),
+            None => json!({ "path": folder.text_path("shared.db") }),
+        };
+        settings["servers"] =
+            json!([fixture("fixture", &["--log", &folder.text_path("received")])]);
+        Self { folder, settings }
+    }
+
+    /// Starts one more gateway.
+    fn start(&self) -> HttpGateway {
+        let address = format!("127.0.0.1:{}", free_port());
+        let mut settings = self.settings.clone();
+        settings["fleet"] = json!({
+            "advertise": format!("http://{address}"),
+            "secret": SECRET,
+            "lease_seconds": 3,
+            "drain_seconds": 0,
+        });
+        HttpGateway::serve(&address, &[], &settings, |command| {
+            command.stdin(Stdio::null());
+        })
+        .0
+    }
+
+    fn received(&self) -> ReceivedMessages {
+        ReceivedMessages::in_file(self.folder.path("received"))
+    }
+}
+
+fn success(output: &str) -> String {
+    format!("[Script executed successfully]\n{output}\n")
+}
+
+/// Runs a program in a session that is continued by a name or a handle.
+fn run_in(session: &str, client: &Client, id: u64, code: &str) -> String {
+    let mut message = call(id, code, &json!({}));
+    message["params"]["arguments"]["session"] = json!(session);
+    text(&client.post(&message).message())
+}
+
+fn stateless_in(session: &str, gateway: &HttpGateway, code: &str) -> HttpResponse {
+    let mut message: Value = serde_json::from_str(&stateless(1, code)).expect("JSON");
+    message["params"]["arguments"]["session"] = json!(session);
+    stateless_request(&message.to_string()).send(gateway.address)
+}
+
+#[test]
+fn a_client_may_reach_any_gateway() {
+    for store in ["file", "database"] {
+        let fleet = TestFleet::new(&json!({ "store": store }));
+        let (one, other) = (fleet.start(), fleet.start());
+        let client = one.client();
+        let elsewhere = client.through(&other);
+        assert_eq!(run_in("s", &client, 1, "x = 6\nprint('kept')"), success("kept"));
+        assert_eq!(run_in("s", &elsewhere, 2, "print(x * 7)"), success("42"));
+        // Progress comes as it is reported.
+        let code = "print(await mcp__fixture__echo(value='far'))";
+        let mut answer = elsewhere.start(3, code, "t");
+        while answer.next_event().expect("an event").data["method"] != "notifications/progress" {}
+        assert_eq!(text(&answer.message()), success("far"));
+        let mut listening = elsewhere.listen(None);
+        assert!(listening.next_event().is_some());
+        assert_eq!(elsewhere.send(Request::new("DELETE", "/mcp")).status, 204);
+        let gone = client.send(Request::message(&call(4, "print(1)", &json!({})).to_string()));
+        assert_eq!(gone.status, 404);
+    }
+}
+
+#[test]
+fn a_handle_of_a_session_works_at_any_gateway() {
+    let fleet = TestFleet::new(&json!({}));
+    let (one, other) = (fleet.start(), fleet.start());
+    let begun = stateless_in("work", &one, "kept = 41").message();
+    let handle = begun["result"]["content"][1]["text"].as_str().expect("a handle");
+    let handle = handle.strip_prefix("session: ").expect("a handle").to_owned();
+    let answer = stateless_in(&handle, &other, "print(kept + 1)").message();
+    assert_eq!(text(&answer), success("42"));
+    drop(one);
+    // While the gateway counts as alive, it cannot be reached; then the session is lost.
+    let mut answer = None;
+    assert!(wait_until(TIMEOUT, || {
+        answer = Some(stateless_in(&handle, &other, "print(kept)")).filter(|it| it.status == 200);
+        answer.is_some()
+    }));
+    let answer = text(&answer.expect("an answer").message());
+    assert!(answer.contains("there is no session with the handle"), "{answer}");
+}
+
+#[test]
+fn a_session_is_lost_with_its_gateway() {
+    let fleet = TestFleet::new(&json!({}));
+    let (one, other) = (fleet.start(), fleet.start());
+    let client = one.client().through(&other);
+    drop(one);
+    let message = call(1, "print(1)", &json!({})).to_string();
+    let send = || client.send(Request::message(&message));
+    assert!(wait_until(TIMEOUT, || send().status == 404));
+    let expected = "Not Found: the session is lost, because the gateway that had it has ended; begin a new one\n";
+    assert_eq!(send().text(), expected);
+    assert_eq!(other.client().run(1, "print(1)"), success("1"));
+}
+
+#[test]
+fn only_gateways_can_forward() {
+    let fleet = TestFleet::new(&json!({}));
+    let gateway = fleet.start();
+    let message = stateless(1, "print(1)");
+    let forged = |proof: &str| -> HttpResponse {
+        stateless_request(&message).header("Onecall-Forwarded", proof).send(gateway.address)
+    };
+    for proof in ["", "x", "e30.AAAA", &"a".repeat(10_000)] {
+        let refused = forged(proof);
+        assert_eq!(refused.status, 403);
+        let expected = "Forbidden: the request was not forwarded by a gateway of this fleet\n";
+        assert_eq!(refused.text(), expected);
+    }
+}
+
+#[test]
+fn a_user_is_the_same_at_every_gateway() {
+    let fleet = TestFleet::new(&json!({ "users": {} }));
+    let (one, other) = (fleet.start(), fleet.start());
+    let [anna, ben] = ["anna", "ben"].map(|name| bearer(&personal_token(&one, name, &[])));
+    let client = Client::open(one.address, &[&anna]);
+    assert_eq!(run_in("s", &client, 1, "x = 1\nprint(x)"), success("1"));
+    assert_eq!(run_in("s", &client.through(&other), 2, "print(x + 1)"), success("2"));
+    let message = call(3, "print(1)", &json!({})).to_string();
+    let as_ben = |gateway: &HttpGateway| {
+        Request::message(&message)
+            .header("Mcp-Session-Id", &client.session)
+            .header("Authorization", &ben)
+            .send(gateway.address)
+            .status
+    };
+    assert_eq!((as_ben(&one), as_ben(&other)), (404, 404));
+}
+
+#[test]
+fn a_run_goes_on_when_its_gateway_is_killed() {
+    for store in ["file", "database"] {
+        let fleet = TestFleet::new(&json!({ "store": store, "durable": true }));
+        let (one, other) = (fleet.start(), fleet.start());
+        let received = fleet.received();
+        let code = "import asyncio\nvalue = await mcp__fixture__echo(value='kept')\n\
+                    await asyncio.sleep(4)\nprint(value)";
+        let begun = one.client().start(1, code, "t");
+        assert!(wait_until(TIMEOUT, || received.calls("echo") == 1));
+        drop((begun, one));
+        let mut runs = Value::Null;
+        let ended = wait_until(TIMEOUT * 2, || {
+            let listed = finish(other.home.onecall_with_config(&["runs", "--json"]));
+            runs = serde_json::from_str(&listed.stdout).expect("JSON");
+            runs[0]["outcome"] == "ok"
+        });
+        assert!(ended, "{runs:#}");
+        assert_eq!(runs[0]["resumed"], true);
+        // A call that only reads may be repeated if its answer was not in the store yet.
+        assert!(received.calls("echo") <= 2);
+    }
+}
+
+const POLICY: &str = r#"
+permit (principal in Group::"dev", action in Action::"call", resource);
+@ask("sure?")
+forbid (principal, action == Action::"mcp__fixture__echo", resource);
+"#;
+
+#[test]
+fn a_run_goes_on_with_the_groups_that_its_user_has_then() {
+    let policy = Home::new();
+    policy.write("team.cedar", POLICY);
+    let settings = json!({
+        "users": {},
+        "policy": policy.text_path("team.cedar"),
+        "approvals": { "wait_seconds": 0 },
+    });
+    let fleet = TestFleet::new(&settings);
+    let (one, other) = (fleet.start(), fleet.start());
+    let anna = bearer(&personal_token(&one, "anna", &["dev"]));
+    let code = "print(await mcp__fixture__echo(value=1))\nprint(await mcp__fixture__add(1, 2))";
+    let waits = Client::open(one.address, &[&anna]).run(1, code);
+    assert!(waits.starts_with("[Script waiting for approval]"), "{waits}");
+    drop(one);
+    let command = |arguments: &[&str]| finish(other.home.onecall_with_config(arguments));
+    assert_eq!(command(&["users", "add", "anna", "--group", "intern"]).code, Some(0));
+    assert_eq!(command(&["approvals", "approve", "--all"]).code, Some(0));
+    let mut run = Value::Null;
+    let ended = wait_until(TIMEOUT * 2, || {
+        let listed = command(&["runs", "--json"]);
+        run = serde_json::from_str::<Value>(&listed.stdout).expect("JSON")[0].clone();
+        run["outcome"] == "raised"
+    });
+    assert!(ended, "{run:#}");
+    let message = run["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("is not available in execute_program"), "{run:#}");
+    // Neither call was made for a user who may not make it.
+    assert_eq!((fleet.received().calls("echo"), fleet.received().calls("add")), (0, 0));
+}
