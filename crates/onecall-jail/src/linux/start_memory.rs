@@ -6,34 +6,43 @@ use std::ops::Range;
 use std::ptr::with_exposed_provenance_mut;
 use std::{fs, io};
 
-/// Gives back the read-only data of this program's file that is in memory. Most of it is the list of
-/// addresses that the dynamic linker adjusts, megabytes that nothing needs after the start. What is
-/// needed again comes back from the system's cache of the file, page by page.
+/// Gives back what is in memory of this program's file and was never changed: code that only the start
+/// executes, and the list of addresses that the dynamic linker adjusts, megabytes of each. What is needed
+/// again comes back from the system's cache of the file, page by page.
 ///
 /// # Errors
 /// If the system refuses it.
 pub fn release_start_memory() -> io::Result<()> {
     let maps = fs::read_to_string("/proc/self/maps")?;
     let file = fs::read_link("/proc/self/exe")?;
-    let Some(data) = read_only_data(&maps, &file.to_string_lossy()) else { return Ok(()) };
-    let start = with_exposed_provenance_mut::<c_void>(data.start);
-    // SAFETY: the pages are a read-only view of the file and were never writable, because the first
-    // segment has nothing to be adjusted: each access finds what the file has, before and after.
-    match unsafe { libc::madvise(start, data.len(), libc::MADV_DONTNEED) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+    for segment in unchanged_segments(&maps, &file.to_string_lossy()) {
+        let start = with_exposed_provenance_mut::<c_void>(segment.start);
+        // SAFETY: the pages are a view of the file and were never writable, because neither the first
+        // segment nor the code has anything to be adjusted: each access finds what the file has, before
+        // and after.
+        if unsafe { libc::madvise(start, segment.len(), libc::MADV_DONTNEED) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
     }
+    Ok(())
 }
 
-/// The addresses of the first segment of a file, if it is read-only, in the text of `/proc/self/maps`.
-fn read_only_data(maps: &str, file: &str) -> Option<Range<usize>> {
-    let line = maps.lines().find(|line| line.ends_with(file))?;
-    let mut fields = line.split_ascii_whitespace();
-    let (addresses, permissions, offset) = (fields.next()?, fields.next()?, fields.next()?);
-    let (start, end) = addresses.split_once('-')?;
-    let address = |digits| usize::from_str_radix(digits, 16).ok();
-    let is_data = permissions == "r--p" && address(offset) == Some(0);
-    is_data.then_some(address(start)?..address(end)?)
+/// The addresses of a file's first segment, if it is read-only, and of its code, in the text of
+/// `/proc/self/maps`. Other read-only segments have been adjusted by the dynamic linker.
+fn unchanged_segments(maps: &str, file: &str) -> Vec<Range<usize>> {
+    let address = |digits: &str| usize::from_str_radix(digits, 16).ok();
+    let unchanged = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let (addresses, permissions, offset) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_unchanged = match permissions {
+            "r--p" => address(offset) == Some(0),
+            "r-xp" => true,
+            _ => false,
+        };
+        let (start, end) = addresses.split_once('-').filter(|_| is_unchanged)?;
+        Some(address(start)?..address(end)?)
+    };
+    maps.lines().filter(|line| line.ends_with(file)).filter_map(unchanged).collect()
 }
 
 #[cfg(test)]
@@ -41,16 +50,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_segment_is_released_if_it_is_read_only() {
-        let rest = "55d0a000-55d0b000 r-xp 01937000 fe:00 12 /usr/bin/onecall\n\
-                    7f02-7f03 r--p 00000000 fe:00 13 /usr/lib/libc.so.6\n";
-        let maps = |first: &str| format!("{first} fe:00 12 /usr/bin/onecall\n{rest}");
-        let found = |first: &str| read_only_data(&maps(first), "/usr/bin/onecall");
-        assert_eq!(found("55d00000-55d0a000 r--p 00000000"), Some(0x55d0_0000..0x55d0_a000));
+    fn what_was_never_changed_is_released() {
+        let maps = |first: &str| {
+            format!(
+                "{first} fe:00 12 /usr/bin/onecall\n\
+                 55d0a000-55d0b000 r-xp 01937000 fe:00 12 /usr/bin/onecall\n\
+                 55d0b000-55d0c000 r--p 02000000 fe:00 12 /usr/bin/onecall\n\
+                 55d0c000-55d0d000 rw-p 02100000 fe:00 12 /usr/bin/onecall\n\
+                 7f02-7f03 r--p 00000000 fe:00 13 /usr/lib/libc.so.6\n"
+            )
+        };
+        let found = |first: &str| unchanged_segments(&maps(first), "/usr/bin/onecall");
+        let (data, code) = (0x55d0_0000..0x55d0_a000, 0x55d0_a000..0x55d0_b000);
+        assert_eq!(found("55d00000-55d0a000 r--p 00000000"), [data, code.clone()]);
         for other in ["55d00000-55d0a000 rw-p 00000000", "55d00000-55d0a000 r--p 00001000", "x"] {
-            assert_eq!(found(other), None, "{other}");
+            assert_eq!(found(other), [code.clone()], "{other}");
         }
-        assert_eq!(read_only_data(rest, "/usr/bin/other"), None);
+        assert_eq!(unchanged_segments(&maps("x"), "/usr/bin/other"), []);
     }
 
     #[test]
