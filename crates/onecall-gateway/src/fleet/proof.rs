@@ -1,8 +1,9 @@
 //! The header by which a gateway proves to another one that a request comes from it, and for which
 //! user. It is signed with the secret of the fleet, belongs to one request, and is accepted once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -70,16 +71,26 @@ pub enum InvalidProof {
     Used,
 }
 
-/// The proofs that were accepted and have not expired.
+/// The proofs that were accepted and have not expired: those since a time, and those before it.
 #[derive(Default)]
-pub(super) struct SeenProofs(Mutex<HashMap<String, Timestamp>>);
+pub(super) struct SeenProofs(Mutex<SeenNonces>);
+
+#[derive(Default)]
+struct SeenNonces {
+    since: Option<Instant>,
+    newer: HashSet<String>,
+    older: HashSet<String>,
+}
 
 impl SeenProofs {
     /// Remembers a proof; returns whether it is new.
-    fn insert(&self, nonce: &str, now: Timestamp) -> bool {
+    fn insert(&self, nonce: &str) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.retain(|_, at| now.since(*at) <= CLOCK_DIFFERENCE * 2);
-        seen.insert(nonce.to_owned(), now).is_none()
+        // A proof expires twice the difference of clocks after the earliest moment at which it is valid.
+        if seen.since.is_none_or(|since| since.elapsed() > CLOCK_DIFFERENCE * 2) {
+            (seen.since, seen.older) = (Some(Instant::now()), std::mem::take(&mut seen.newer));
+        }
+        !seen.older.contains(nonce) && seen.newer.insert(nonce.to_owned())
     }
 }
 
@@ -121,7 +132,7 @@ impl Fleet {
         if now.since(at).max(at.since(now)) > CLOCK_DIFFERENCE {
             return Err(InvalidProof::Time);
         }
-        if !self.seen.insert(&proof.nonce, now) {
+        if !self.seen.insert(&proof.nonce) {
             return Err(InvalidProof::Used);
         }
         let (user, groups) = (proof.user.map(UserName::from_existing), proof.groups);

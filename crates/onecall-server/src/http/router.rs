@@ -350,6 +350,9 @@ impl HttpRouter {
             Destination::Other(gateway) => {
                 let Some(fleet) = self.gateway.fleet() else { return unknown_session().into() };
                 let principal = head.extensions.get::<Arc<Principal>>().cloned();
+                let is_answered = head.method == Method::POST;
+                let pending = is_answered.then(|| self.pending.begin());
+                let kept = KeptUntilSent { pending, ..kept };
                 let response = forward(fleet, &gateway, head, bytes, principal).await;
                 Reply { response, kept }
             }
