@@ -224,3 +224,28 @@ fn a_run_goes_on_with_the_groups_that_its_user_has_then() {
     // Neither call was made for a user who may not make it.
     assert_eq!((fleet.received().calls("echo"), fleet.received().calls("add")), (0, 0));
 }
+
+#[test]
+fn the_configuration_for_deployments_is_valid() {
+    let home = Home::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/onecall.yaml");
+    let variables = [
+        ("ADDRESS", "http://10.0.0.5:8808"),
+        ("DATABASE_HOST", "127.0.0.1:1"),
+        ("DATABASE_PASSWORD", "p"),
+        ("DATABASE_SSLMODE", "disable"),
+        ("FLEET_SECRET", SECRET),
+    ];
+    let mut command = home.onecall(&["check", "--json", "--config", file]);
+    command.envs(variables);
+    let checked = finish(command);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    // Each of the variables is needed.
+    for (name, _) in variables {
+        let mut command = home.onecall(&["check", "--config", file]);
+        command.envs(variables).env_remove(name);
+        let refused = finish(command);
+        assert_ne!(refused.code, Some(0), "{name}");
+        assert!(refused.stderr.contains(name), "{refused:?}");
+    }
+}
