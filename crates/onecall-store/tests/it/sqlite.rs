@@ -148,6 +148,7 @@ fn make_older(folder: &StoreFolder, version: u8) {
         "DROP TABLE users; DROP TABLE user_tokens; DROP TABLE user_secrets; DROP TABLE audit;
          DROP TABLE audit_checkpoints; DROP TABLE audit_head;
          DROP INDEX runs_by_user; ALTER TABLE runs DROP COLUMN user",
+        "DROP TABLE gateways",
     ];
     let connection = Connection::open(folder.file()).unwrap();
     for statement in added.iter().skip(usize::from(version) - 1) {
@@ -239,7 +240,7 @@ fn a_newer_store_is_left_alone() {
     drop(newer);
     let store = folder.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 7"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 8"), "{text}");
     assert_eq!(folder.set_aside(), [""; 0]);
 }
 
@@ -250,7 +251,7 @@ fn a_look_changes_nothing() {
     assert!(!folder.0.path().join("deep").exists());
     folder.open().put_run(&run("a", 1)).unwrap();
     let seen = inspect(&folder.file()).unwrap().unwrap();
-    assert_eq!((seen.version, seen.newest, seen.is_writable), (7, 7, true));
+    assert_eq!((seen.version, seen.newest, seen.is_writable), (8, 8, true));
     assert!(seen.bytes > 0);
     fs::write(folder.file(), "something else, and long enough to be a file of a database").unwrap();
     let error = inspect(&folder.file()).unwrap_err();
@@ -285,7 +286,7 @@ fn an_older_store_gets_listings() {
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
     assert_eq!(all(store.as_ref()), ["b1"]);
-    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 7);
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 8);
 }
 
 #[test]
