@@ -64,7 +64,7 @@ mod tests {
         let (data, code) = (0x55d0_0000..0x55d0_a000, 0x55d0_a000..0x55d0_b000);
         assert_eq!(found("55d00000-55d0a000 r--p 00000000"), [data, code.clone()]);
         for other in ["55d00000-55d0a000 rw-p 00000000", "55d00000-55d0a000 r--p 00001000", "x"] {
-            assert_eq!(found(other), [code.clone()], "{other}");
+            assert_eq!(found(other), std::slice::from_ref(&code), "{other}");
         }
         assert_eq!(unchanged_segments(&maps("x"), "/usr/bin/other"), []);
     }
