@@ -5,7 +5,6 @@ mod forwarding;
 mod proof;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use onecall_config::FleetConfig;
 use onecall_core::storage::{FleetStore, StoreError, StoredGateway};
@@ -108,6 +107,3 @@ impl Fleet {
         spawn_blocking(move || work(store.as_ref())).await.map_err(stopped)?
     }
 }
-
-/// The time by which clocks of gateways may differ.
-const CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);

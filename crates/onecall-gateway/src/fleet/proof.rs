@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,10 +13,13 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use thiserror::Error;
 
-use super::{CLOCK_DIFFERENCE, Fleet, ForwardedRequest};
+use super::{Fleet, ForwardedRequest};
 
 /// The header with the proof.
 pub const PROOF_HEADER: &str = "onecall-forwarded";
+
+/// The time by which the clocks of gateways may differ.
+const CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 
 /// What a proof says.
 #[derive(Serialize, Deserialize)]
