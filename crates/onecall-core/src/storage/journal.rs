@@ -129,11 +129,12 @@ pub enum JournalRefusal {
 /// Stores durable runs. Every write survives the end of the process when its method returns, and is
 /// on disk then, unless its method says otherwise.
 pub trait Journals: Send + Sync {
-    /// Adds a run, with its lease. The run is on disk when the next write to the store is.
+    /// Adds runs with their leases, in one transaction. The runs are on disk when the next write to
+    /// the store is.
     ///
     /// # Errors
-    /// If the store cannot be written.
-    fn add_durable_run(&self, run: &DurableRun) -> Result<(), StoreError>;
+    /// If the store cannot be written. No run is added then.
+    fn add_durable_runs(&self, runs: &[&DurableRun]) -> Result<(), StoreError>;
 
     /// Appends events to the journals of several runs in one transaction. A refused batch is left
     /// out; the others are written.

@@ -44,9 +44,9 @@ impl DurableRuns {
         let mut stored_waiting = live.stored_waiting.lock().await;
         let added = {
             let question = question.clone();
-            self.with_store(move |store| store.add_question(&question))
+            self.with_stored(&live, move |store| store.add_question(&question))
                 .await
-                .map_err(unavailable)?
+                .map_err(|error| DeskError::Unavailable { reason: error.to_string() })?
         };
         let stored = &added.question;
         if (&stored.name, &stored.arguments) != (&question.name, &question.arguments) {

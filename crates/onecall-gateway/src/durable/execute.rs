@@ -3,9 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
-use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease, StoreError};
+use onecall_core::storage::{
+    DurableRun, DurableState, DurableStore, FinalAnswer, Lease, StoreError,
+};
 use onecall_core::{CallerCapabilities, InPlaceReason, Principal, Program, RunId, Timestamp};
-use onecall_runtime::{Journal, Observer, PlanRequest, RunOptions, seldom};
+use onecall_runtime::{Journal, JournalError, Observer, PlanRequest, RunOptions, seldom};
 use serde_json::value::to_raw_value;
 use thiserror::Error;
 
@@ -21,17 +23,17 @@ const FIRST_FENCE: u64 = 1;
 /// Why a durable run was not begun.
 #[derive(Debug, Error)]
 pub enum BeginError {
-    /// The store cannot keep the run.
-    #[error("a run that may need an approval has to be stored first: {0}")]
-    Store(#[from] StoreError),
+    /// The gateway has no store for durable runs.
+    #[error("neither approvals nor durable runs are configured")]
+    NotConfigured,
     /// The system gives no random numbers.
     #[error("the system gives no random numbers: {0}")]
     NoRandomness(#[from] io::Error),
 }
 
 impl DurableRuns {
-    /// Stores a new run and opens its journal.
-    pub(super) async fn begin(
+    /// Opens the journal of a new run, which stores the run.
+    pub(super) fn begin(
         &self,
         request: &RunRequest,
         principal: &Arc<Principal>,
@@ -63,12 +65,23 @@ impl DurableRuns {
             lease: Some(lease),
             resumed: 0,
         };
-        let journal = Journal::begin(&run, FIRST_FENCE, Arc::clone(&self.writer));
         let id = run.id.clone();
-        self.with_store(move |store| store.add_durable_run(&run)).await?;
+        let journal = Journal::begin(run, FIRST_FENCE, Arc::clone(&self.writer));
         let followers = self.followers_of(&id);
         let principal = Arc::clone(principal);
         Ok(self.add_live(LiveRun::new(id, principal, FIRST_FENCE, journal, followers, false)))
+    }
+
+    /// Calls the store on a thread that may wait, once it has the run.
+    pub(super) async fn with_stored<T: Send + 'static>(
+        &self,
+        run: &LiveRun,
+        work: impl FnOnce(&dyn DurableStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        run.journal.stored().await?;
+        self.with_store(work)
+            .await
+            .map_err(|error| JournalError::Store { reason: error.to_string() })
     }
 
     pub(super) fn add_live(&self, run: LiveRun) -> Arc<LiveRun> {
@@ -81,9 +94,8 @@ impl DurableRuns {
     pub(super) async fn end(self: &Arc<Self>, live: &LiveRun, answer: RunAnswer) {
         let (run, fence) = (live.id.clone(), live.fence);
         let final_answer = FinalAnswer { result: answer.to_json(), at: Timestamp::now() };
-        let ended =
-            self.with_store(move |store| store.end_durable_run(&run, fence, &final_answer)).await;
-        match ended {
+        let end = move |store: &dyn DurableStore| store.end_durable_run(&run, fence, &final_answer);
+        match self.with_stored(live, end).await {
             // The run was cancelled or taken over meanwhile: what the store says counts.
             Ok(false) => live.stop(StopReason::LeaseLost),
             Ok(true) => {
@@ -102,7 +114,8 @@ impl DurableRuns {
     /// Leaves a run to other processes, or to this one later.
     async fn leave(&self, live: &LiveRun) {
         let (run, fence) = (live.id.clone(), live.fence);
-        if let Err(error) = self.with_store(move |store| store.give_up_lease(&run, fence)).await {
+        let give_up = move |store: &dyn DurableStore| store.give_up_lease(&run, fence);
+        if let Err(error) = self.with_stored(live, give_up).await {
             tracing::warn!("the lease of run {} could not be given up: {error}", live.id);
         }
     }
@@ -127,14 +140,14 @@ impl Gateway {
     /// future does not wait for. `observer` follows the run until the result is dropped.
     ///
     /// # Errors
-    /// If the run cannot be stored. Nothing has been executed then.
-    pub async fn begin_durable(
+    /// If no run can be durable, or there are no random numbers. Nothing has been executed then.
+    pub fn begin_durable(
         self: &Arc<Self>,
         request: RunRequest,
         observer: Arc<dyn Observer>,
     ) -> Result<RunFollower, BeginError> {
-        let runs = self.durable_runs().ok_or_else(not_configured)?;
-        let live = runs.begin(&request, &self.access.principal, observer.as_ref()).await?;
+        let runs = self.durable_runs().ok_or(BeginError::NotConfigured)?;
+        let live = runs.begin(&request, &self.access.principal, observer.as_ref())?;
         let client = observer.client();
         let follower = runs.follow(&live.id, observer);
         self.spawn_run(live, request, client, CallerCapabilities::default());
@@ -214,9 +227,4 @@ async fn must_be_dropped(live: &LiveRun, request: &RunRequest) {
     if live.stopped().await == StopReason::Cancelled && !is_call {
         std::future::pending::<()>().await;
     }
-}
-
-fn not_configured() -> BeginError {
-    let reason = "neither approvals nor durable runs are configured".to_owned();
-    BeginError::Store(StoreError::Disabled { reason })
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onecall_core::storage::FinalAnswer;
+use onecall_core::storage::{DurableStore, FinalAnswer};
 use onecall_core::{RunId, Timestamp};
 use onecall_runtime::{Observer, RunOptions};
 use tokio::runtime::Handle;
@@ -18,7 +18,7 @@ impl Gateway {
     /// be durable.
     ///
     /// # Errors
-    /// If the run cannot be stored. It must not be executed then.
+    /// If there are no random numbers. The run must not be executed then.
     pub(crate) async fn begin_in_place(
         &self,
         request: &RunRequest,
@@ -28,7 +28,7 @@ impl Gateway {
             Some(runs) if self.has_to_be_durable(request).await => runs,
             _ => return Ok(None),
         };
-        let live = runs.begin(request, &self.access.principal, observer).await?;
+        let live = runs.begin(request, &self.access.principal, observer)?;
         live.keep_worker();
         Ok(Some(InPlaceRun { runs, live, has_ended: false }))
     }
@@ -110,7 +110,8 @@ impl Drop for InPlaceRun<'_> {
             let answer =
                 FinalAnswer { result: RunAnswer::cancelled().to_json(), at: Timestamp::now() };
             let run = live.id.clone();
-            let ended = runs.with_store(move |store| store.cancel_durable_run(&run, &answer));
+            let cancel = move |store: &dyn DurableStore| store.cancel_durable_run(&run, &answer);
+            let ended = runs.with_stored(&live, cancel);
             if let Err(error) = ended.await {
                 tracing::warn!("run {} is not cancelled: {error}", live.id);
             }

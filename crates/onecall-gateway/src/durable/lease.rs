@@ -40,7 +40,8 @@ impl DurableRuns {
         loop {
             tokio::time::sleep(lease / RENEWALS_PER_LEASE).await;
             let Some(runs) = runs.upgrade() else { return };
-            let live = runs.all_live();
+            let mut live = runs.all_live();
+            live.retain(|run| run.journal.is_stored());
             let leases: Vec<(RunId, u64)> =
                 live.iter().map(|run| (run.id.clone(), run.fence)).collect();
             if leases.is_empty() {

@@ -49,8 +49,8 @@ impl DurableRuns {
         }
     }
 
-    /// Removes runs that ended long ago, and says so if the store cannot be written: no run that needs
-    /// it can begin then.
+    /// Removes runs that ended long ago, and says so if the store cannot be written: calls that
+    /// need it are refused then.
     pub(super) fn prune_at_start(self: &Arc<Self>) {
         self.pruning.is_due();
         let runs = Arc::clone(self);
@@ -58,7 +58,7 @@ impl DurableRuns {
             match runs.prune().await {
                 Ok(()) | Err(StoreError::Replaced { .. }) => {}
                 Err(error) => tracing::error!(
-                    "programs that may need an approval or have to be durable are refused: {error}"
+                    "calls that need an approval, or a journal before they are sent, are refused: {error}"
                 ),
             }
         });

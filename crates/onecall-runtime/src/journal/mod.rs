@@ -85,11 +85,13 @@ struct JournalState {
 }
 
 impl Journal {
-    /// The journal of a new run. The run has been added to the store, with a lease of this fencing
-    /// number.
+    /// The journal of a new run with a lease of this fencing number. The run is added to the store at
+    /// once, but nothing waits for that: calls that only read are made meanwhile.
     #[must_use]
-    pub fn begin(run: &DurableRun, fence: u64, writer: Arc<JournalWriter>) -> Arc<Self> {
-        Self::resume(run, fence, StoredJournal::default(), writer)
+    pub fn begin(run: DurableRun, fence: u64, writer: Arc<JournalWriter>) -> Arc<Self> {
+        let journal = Self::resume(&run, fence, StoredJournal::default(), Arc::clone(&writer));
+        writer.begin(&journal.link, run);
+        journal
     }
 
     /// The journal of a run that an earlier process began, as the store has it. A run whose journal is
@@ -252,6 +254,20 @@ impl Journal {
     #[must_use]
     pub fn calls_in_flight(&self) -> usize {
         self.in_flight.load(Ordering::Acquire)
+    }
+
+    /// Whether the store has the run.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        self.link.is_stored()
+    }
+
+    /// Waits until the store has the run.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub async fn stored(&self) -> Result<(), JournalError> {
+        if self.is_stored() { Ok(()) } else { self.purpose.sync(&self.link, 0).await }
     }
 
     /// Waits until all events are on disk.

@@ -1,16 +1,18 @@
-//! The thread that writes the journals of all runs. Runs append events without waiting; all events and
-//! syncs that have arrived by the time of a write share one transaction.
+//! The thread that writes the journals of all runs. Runs are stored and append events without waiting;
+//! all events and syncs that have arrived by the time of a write share one transaction.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod thread;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
-use onecall_core::storage::{DurableStore, JournalBatch, JournalRefusal, StoreError};
+use onecall_core::storage::{DurableRun, DurableStore, JournalRefusal};
 use onecall_core::{Failure, InPlaceReason, JournalEvent, RunId};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::error::JournalError;
+use thread::WriterThread;
 
 /// Bytes of events that may wait to be written. While there are more, calls of journalled runs wait.
 const MAX_UNWRITTEN_BYTES: usize = 64 * 1024 * 1024;
@@ -49,13 +51,15 @@ struct Queue {
     items: Vec<QueueItem>,
     /// Bytes of all events that are not written, including those that the thread has taken.
     bytes: usize,
-    has_sync: bool,
+    /// Whether something is written at once.
+    is_due: bool,
     /// Whether an event should not be collected for long.
     is_urgent: bool,
     is_closed: bool,
 }
 
 enum QueueItem {
+    Begin { run: Arc<RunLink>, stored: Box<DurableRun>, bytes: usize },
     Event { run: Arc<RunLink>, number: u64, event: JournalEvent, bytes: usize },
     InPlace { run: Arc<RunLink>, reason: InPlaceReason },
     Sync { run: Arc<RunLink>, done: oneshot::Sender<Result<(), JournalError>> },
@@ -66,6 +70,8 @@ enum QueueItem {
 pub(super) struct RunLink {
     pub(super) run: RunId,
     pub(super) fence: u64,
+    /// Whether the store has the run.
+    is_stored: AtomicBool,
     /// How many events of the run are on disk.
     pub(super) durable: AtomicU64,
     /// Set if nothing will be written for the run any more.
@@ -78,7 +84,13 @@ impl RunLink {
     /// Creates the link of a run that has `durable` events on disk.
     pub(super) fn new(run: RunId, fence: u64, durable: u64) -> Self {
         let (durable, failed) = (AtomicU64::new(durable), OnceLock::new());
-        Self { run, fence, durable, failed, stopped: watch::Sender::new(None) }
+        let is_stored = AtomicBool::new(true);
+        Self { run, fence, is_stored, durable, failed, stopped: watch::Sender::new(None) }
+    }
+
+    /// Whether the store has the run.
+    pub(super) fn is_stored(&self) -> bool {
+        self.is_stored.load(Ordering::Acquire)
     }
 
     /// Ends the run with a failure. Only the first failure counts.
@@ -115,7 +127,7 @@ impl JournalWriter {
         let (finish, finished) = mpsc::channel();
         let of_thread = Arc::clone(&shared);
         let write = move || {
-            Thread { store: &*store, shared: &of_thread, runs: HashMap::new() }.run();
+            WriterThread::new(&*store, &of_thread).run();
             drop(finish);
         };
         let thread = std::thread::Builder::new().name("journal".to_owned()).spawn(write);
@@ -124,6 +136,15 @@ impl JournalWriter {
             shared.lock().is_closed = true;
         }
         Arc::new(Self { shared, finished: Mutex::new(finished) })
+    }
+
+    /// Adds a new run to the store, without waiting for it. Events that are appended later are written
+    /// after it.
+    pub(super) fn begin(&self, run: &Arc<RunLink>, stored: DurableRun) {
+        run.is_stored.store(false, Ordering::Release);
+        let bytes = stored.request.len();
+        let item = QueueItem::Begin { run: Arc::clone(run), stored: Box::new(stored), bytes };
+        self.shared.push(item, bytes);
     }
 
     /// Appends an event of a run. The caller appends the events of a run in the order of their
@@ -172,13 +193,13 @@ impl JournalWriter {
         self.write_soon();
     }
 
-    /// Waits until everything that was appended for the run is on disk; the caller has appended
-    /// `appended` events in total.
+    /// Waits until the store has the run and everything that was appended for it; the caller has
+    /// appended `appended` events in total.
     pub(super) async fn sync(&self, run: &Arc<RunLink>, appended: u64) -> Result<(), JournalError> {
         if let Some(error) = run.failed.get() {
             return Err(error.clone());
         }
-        if run.durable.load(Ordering::Acquire) >= appended {
+        if run.is_stored() && run.durable.load(Ordering::Acquire) >= appended {
             return Ok(());
         }
         let (done, written) = oneshot::channel();
@@ -240,12 +261,12 @@ impl Shared {
             // A dropped sync reports that the writer is closed.
             return;
         }
-        let is_sync = matches!(item, QueueItem::Sync { .. });
+        let is_due = matches!(item, QueueItem::Sync { .. } | QueueItem::Begin { .. });
         let was_empty = queue.items.is_empty();
         queue.items.push(item);
         queue.bytes += bytes;
-        queue.has_sync |= is_sync;
-        let wakes = is_sync || was_empty || queue.bytes >= EAGER_BYTES;
+        queue.is_due |= is_due;
+        let wakes = is_due || was_empty || queue.bytes >= EAGER_BYTES;
         drop(queue);
         if wakes {
             self.wake.notify_one();
@@ -256,7 +277,7 @@ impl Shared {
     fn take(&self) -> Option<Vec<QueueItem>> {
         let mut queue = self.lock();
         loop {
-            let is_due = queue.has_sync || queue.bytes >= EAGER_BYTES || queue.is_closed;
+            let is_due = queue.is_due || queue.bytes >= EAGER_BYTES || queue.is_closed;
             if !queue.items.is_empty() && is_due {
                 break;
             }
@@ -275,188 +296,7 @@ impl Shared {
                 break;
             }
         }
-        (queue.has_sync, queue.is_urgent) = (false, false);
+        (queue.is_due, queue.is_urgent) = (false, false);
         Some(std::mem::take(&mut queue.items))
     }
-}
-
-/// The thread, with the events that it has taken and not yet written.
-struct Thread<'a> {
-    store: &'a dyn DurableStore,
-    shared: &'a Shared,
-    runs: HashMap<RunId, Unwritten>,
-}
-
-/// The unwritten events of a run.
-struct Unwritten {
-    link: Arc<RunLink>,
-    batch: JournalBatch,
-    bytes: usize,
-    in_place: Option<InPlaceReason>,
-    /// Why the last write failed.
-    error: Option<JournalError>,
-}
-
-impl Unwritten {
-    fn new(link: &Arc<RunLink>, first: u64) -> Self {
-        let (run, fence, events) = (link.run.clone(), link.fence, Vec::new());
-        let batch = JournalBatch { run, fence, first, events };
-        Self { link: Arc::clone(link), batch, bytes: 0, in_place: None, error: None }
-    }
-
-    /// Whether there is something to be written, now or with the next events.
-    fn is_pending(&self) -> bool {
-        let has_content = self.in_place.is_some() || !self.batch.events.is_empty();
-        has_content && self.link.failed.get().is_none()
-    }
-}
-
-/// A run that waits for its events to be on disk.
-type WaitingSync = (Arc<RunLink>, oneshot::Sender<Result<(), JournalError>>);
-
-impl Thread<'_> {
-    fn run(&mut self) {
-        // An error that repeats is logged once.
-        let mut last_logged = None;
-        while let Some(items) = self.shared.take() {
-            let syncs = self.sort(items);
-            let error = self.write().err();
-            if let Some(error) = &error
-                && last_logged.as_ref() != Some(error)
-            {
-                tracing::warn!("journals cannot be written: {error}");
-            }
-            last_logged = error;
-            self.drop_excess();
-            for (run, done) in syncs {
-                let error = run.failed.get().cloned();
-                let unwritten = self.runs.get(&run.run).and_then(|it| it.error.clone());
-                _ = done.send(error.or(unwritten).map_or(Ok(()), Err));
-            }
-            self.shared.written.notify_waiters();
-        }
-    }
-
-    /// Adds events to the batches of their runs, and returns the syncs.
-    fn sort(&mut self, items: Vec<QueueItem>) -> Vec<WaitingSync> {
-        let mut syncs = Vec::new();
-        for item in items {
-            match item {
-                QueueItem::Event { run, bytes, .. } if run.failed.get().is_some() => {
-                    self.shared.free(bytes);
-                }
-                QueueItem::Event { run, number, event, bytes } => {
-                    let unwritten = self.unwritten(&run, number);
-                    unwritten.batch.events.push(event);
-                    unwritten.bytes += bytes;
-                }
-                QueueItem::InPlace { run, reason } => {
-                    let first = run.durable.load(Ordering::Acquire);
-                    self.unwritten(&run, first).in_place = Some(reason);
-                }
-                QueueItem::Sync { run, done } => syncs.push((run, done)),
-            }
-        }
-        syncs
-    }
-
-    fn unwritten(&mut self, link: &Arc<RunLink>, number: u64) -> &mut Unwritten {
-        let entry = self.runs.entry(link.run.clone());
-        let unwritten = entry.or_insert_with(|| Unwritten::new(link, number));
-        if unwritten.link.fence != link.fence {
-            // This process continues the run under a newer lease.
-            self.shared.free(unwritten.bytes);
-            *unwritten = Unwritten::new(link, number);
-        }
-        if unwritten.batch.events.is_empty() {
-            unwritten.batch.first = number;
-        }
-        unwritten
-    }
-
-    /// Writes all batches in one transaction. What was not written stays for the next time.
-    fn write(&mut self) -> Result<(), JournalError> {
-        let result = self.write_in_place_reasons().and_then(|()| self.write_batches());
-        if let Err(error) = &result {
-            self.runs.values_mut().for_each(|unwritten| unwritten.error = Some(error.clone()));
-        }
-        let mut freed = 0;
-        self.runs.retain(|_, unwritten| {
-            let is_pending = unwritten.is_pending();
-            freed += if is_pending { 0 } else { unwritten.bytes };
-            is_pending
-        });
-        self.shared.free(freed);
-        result
-    }
-
-    fn write_in_place_reasons(&mut self) -> Result<(), JournalError> {
-        for unwritten in self.runs.values_mut() {
-            let Some(reason) = unwritten.in_place else { continue };
-            let link = &unwritten.link;
-            if !self.store.set_in_place(&link.run, link.fence, reason).map_err(store_error)? {
-                link.fail(&JournalRefusal::LeaseLost.into());
-            }
-            unwritten.in_place = None;
-        }
-        Ok(())
-    }
-
-    fn write_batches(&mut self) -> Result<(), JournalError> {
-        let has_events = |it: &&mut Unwritten| it.is_pending() && !it.batch.events.is_empty();
-        let mut runs: Vec<&mut Unwritten> = self.runs.values_mut().filter(has_events).collect();
-        if runs.is_empty() {
-            return Ok(());
-        }
-        let empty = |batch: &JournalBatch| JournalBatch {
-            run: batch.run.clone(),
-            fence: batch.fence,
-            first: batch.first,
-            events: Vec::new(),
-        };
-        let batches: Vec<JournalBatch> = runs
-            .iter_mut()
-            .map(|it| {
-                let empty = empty(&it.batch);
-                std::mem::replace(&mut it.batch, empty)
-            })
-            .collect();
-        let written = self.store.append(&batches).map_err(store_error);
-        let results = written.as_ref().map_or(&[][..], Vec::as_slice);
-        for (index, (unwritten, batch)) in runs.into_iter().zip(batches).enumerate() {
-            match results.get(index) {
-                Some(Ok(())) => {
-                    let count = u64::try_from(batch.events.len()).unwrap_or(u64::MAX);
-                    unwritten.batch.first = batch.first.saturating_add(count);
-                    unwritten.link.durable.store(unwritten.batch.first, Ordering::Release);
-                }
-                Some(Err(
-                    refusal @ (JournalRefusal::LeaseLost | JournalRefusal::OutOfOrder { .. }),
-                )) => unwritten.link.fail(&refusal.clone().into()),
-                Some(Err(refusal @ JournalRefusal::Full { .. })) => {
-                    unwritten.error = Some(refusal.clone().into());
-                    unwritten.batch = batch;
-                }
-                None => unwritten.batch = batch,
-            }
-        }
-        written.map(|_| ())
-    }
-
-    /// Gives up the events of runs that could not be written, if they take too much memory.
-    fn drop_excess(&mut self) {
-        let bytes: usize = self.runs.values().map(|it| it.bytes).sum();
-        if bytes <= MAX_UNWRITTEN_BYTES {
-            return;
-        }
-        for unwritten in self.runs.values() {
-            unwritten.link.fail(unwritten.error.as_ref().unwrap_or(&JournalError::Closed));
-        }
-        self.runs.clear();
-        self.shared.free(bytes);
-    }
-}
-
-fn store_error(error: StoreError) -> JournalError {
-    JournalError::Store { reason: error.to_string() }
 }

@@ -31,7 +31,7 @@ impl Handler {
         let gateway = self.gateway_for(&context.extensions).await;
         let (progress, channel) = self.progress(&gateway, given, &context);
         let client = progress.client();
-        let follower = gateway.begin_durable(request, Arc::new(progress)).await?;
+        let follower = gateway.begin_durable(request, Arc::new(progress))?;
         let state = InputState::first(follower.run().clone());
         self.wait(state, Following { client, follower, channel }, given, context).await
     }

@@ -15,9 +15,14 @@ use crate::encoding::names::name_of;
 use crate::rows::journals::EncodedBatch;
 
 impl Journals for PostgresStore {
-    fn add_durable_run(&self, run: &DurableRun) -> Result<(), StoreError> {
+    fn add_durable_runs(&self, runs: &[&DurableRun]) -> Result<(), StoreError> {
         // No other process waits for a run that has a lease.
-        self.write(None, async |queries| durable_runs::insert(queries, run).await)
+        self.write(None, async |queries| {
+            for run in runs {
+                durable_runs::insert(queries, run).await?;
+            }
+            Ok(())
+        })
     }
 
     fn append(

@@ -14,9 +14,9 @@ use crate::encoding::names::name_of;
 use crate::rows::journals::EncodedBatch;
 
 impl Journals for SqliteStore {
-    fn add_durable_run(&self, run: &DurableRun) -> Result<(), StoreError> {
+    fn add_durable_runs(&self, runs: &[&DurableRun]) -> Result<(), StoreError> {
         self.write_marked(&self.writing_connection, |transaction| {
-            durable_runs::insert(transaction, run)
+            runs.iter().try_for_each(|run| durable_runs::insert(transaction, run))
         })
     }
 

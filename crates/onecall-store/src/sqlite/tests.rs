@@ -90,13 +90,13 @@ fn a_run_without_events_does_not_wait_for_the_disk() {
         store.append(&[JournalBatch { run: id(name), fence: 1, first: 0, events }])
     };
     for name in ["quiet", "effective"] {
-        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_durable_runs(&[&durable_run(name)]).unwrap();
     }
     assert_eq!(sent("effective").unwrap(), [Ok(())]);
     // The connection whose writes are on disk when they are committed.
     let synced = &store.durable_writing_connection;
     execute(&store, synced, "PRAGMA query_only = ON");
-    store.add_durable_run(&durable_run("new")).unwrap();
+    store.add_durable_runs(&[&durable_run("new")]).unwrap();
     assert!(store.end_durable_run(&id("quiet"), 1, &answer).unwrap());
     sent("new").unwrap_err();
     store.end_durable_run(&id("effective"), 1, &answer).unwrap_err();
@@ -114,7 +114,7 @@ fn a_run_without_events_does_not_wait_for_the_disk() {
 #[test]
 fn an_append_that_cannot_be_written_writes_nothing() {
     let (_folder, store) = durable_store();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let append = |first: u64| {
         let bytes = |at: u64| (0..200_000_u64).map(move |it| (it.pow(3) / 7 + at).to_le_bytes()[0]);
         let event = |at| JournalEvent::Observed { bytes: bytes(at).collect() };

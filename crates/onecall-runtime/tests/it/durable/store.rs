@@ -43,8 +43,11 @@ impl MemoryStore {
 }
 
 impl Journals for MemoryStore {
-    fn add_durable_run(&self, _: &DurableRun) -> Result<(), StoreError> {
-        Ok(())
+    fn add_durable_runs(&self, _: &[&DurableRun]) -> Result<(), StoreError> {
+        match self.is_broken.load(Ordering::SeqCst) {
+            true => Err(StoreError::Disabled { reason: "the disk is gone".to_owned() }),
+            false => Ok(()),
+        }
     }
 
     fn append(

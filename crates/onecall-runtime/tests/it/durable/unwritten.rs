@@ -79,7 +79,7 @@ async fn only_events_of_a_closed_journal_are_freed() {
     for is_closed in [false, true] {
         let store = Arc::new(MemoryStore::default());
         let writer = JournalWriter::start(store.clone());
-        let journal = Journal::begin(&durable_run(), 1, writer.clone());
+        let journal = Journal::begin(durable_run(), 1, writer.clone());
         let process = Process { journal, store, ..Process::new(Desk::always(approve())) };
         let outcome = process.run(&Program::new("await mcp__s__read(id=1)")).await;
         assert_eq!(outcome.result, Ok(()));
@@ -95,11 +95,31 @@ async fn only_events_of_a_closed_journal_are_freed() {
 }
 
 #[tokio::test]
+async fn a_run_begins_before_the_store_has_it() {
+    let store = Arc::new(MemoryStore::default());
+    store.is_broken.store(true, Ordering::SeqCst);
+    let journal = Journal::begin(durable_run(), 1, JournalWriter::start(store.clone()));
+    let process = Process { journal, store, ..Process::new(Desk::always(approve())) };
+    let code = "await mcp__s__read(id=1)
+try:
+    await mcp__s__pay(id=2)
+except ToolError as error:
+    print('the disk is gone' in str(error))";
+    let outcome = process.run(&Program::new(code)).await;
+    assert_eq!((&outcome.result, outcome.stdout.text.as_str()), (&Ok(()), "True\n"));
+    assert_eq!(process.tools.effects(), Vec::<Value>::new());
+    assert!(!process.journal.is_stored() && process.journal.stored().await.is_err());
+    process.store.is_broken.store(false, Ordering::SeqCst);
+    assert_eq!(process.journal.stored().await, Ok(()));
+    assert!(process.store.events().iter().any(|it| super::world::word(it) == "ended 1"));
+}
+
+#[tokio::test]
 async fn a_closed_writer_has_written_everything() {
     let process = Process::new(Desk::always(approve()));
     let store = Arc::new(MemoryStore::default());
     let writer = JournalWriter::start(store.clone());
-    let journal = Journal::begin(&durable_run(), 1, writer.clone());
+    let journal = Journal::begin(durable_run(), 1, writer.clone());
     let process = Process { journal, store, ..process };
     let outcome = process.run(&Program::new("await mcp__s__read(id=1)")).await;
     assert_eq!(outcome.result, Ok(()));

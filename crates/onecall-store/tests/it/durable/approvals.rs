@@ -42,7 +42,7 @@ fn deny() -> Verdict {
 /// A gateway may be killed at any moment, so a question without a waiting run must never be stored.
 fn a_run_waits_from_its_first_question_on(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let state = || store.durable_run(&id("a")).unwrap().map(|run| run.state);
     assert_eq!(state(), Some(DurableState::Running));
     let asked = question("a", 1);
@@ -57,7 +57,7 @@ fn a_run_waits_from_its_first_question_on(place: &Place) {
 
 fn the_first_answer_counts(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let asked = question("a", 1);
     let open = StoredQuestion { question: asked.clone(), state: QuestionState::Open };
     assert_eq!(store.add_question(&asked).unwrap(), open);
@@ -85,7 +85,7 @@ fn the_first_answer_counts(place: &Place) {
 
 fn one_of_many_answers_counts(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     for call in 0..10 {
         let item = store.add_question(&question("a", call)).unwrap().question.item;
         let receipts: Vec<(String, AnswerReceipt)> = thread::scope(|scope| {
@@ -115,7 +115,7 @@ fn one_of_many_answers_counts(place: &Place) {
 fn a_question_of_an_ended_run_is_withdrawn(place: &Place) {
     let store = place.open();
     for name in ["ended", "cancelled"] {
-        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_durable_runs(&[&durable_run(name)]).unwrap();
         store.add_question(&question(name, 1)).unwrap();
     }
     store.end_durable_run(&id("ended"), 1, &answer(500)).unwrap();
@@ -128,7 +128,7 @@ fn a_question_of_an_ended_run_is_withdrawn(place: &Place) {
         assert_eq!(late.state, QuestionState::Withdrawn, "{name}");
         assert_eq!(store.question(&question(name, 2).item).unwrap(), None, "{name}");
     }
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     store.add_question(&question("a", 1)).unwrap();
     store.withdraw_question(&question("a", 1).item).unwrap();
     let receipt = store.answer_question(&question("a", 1).item, &given(deny(), "ann")).unwrap();
@@ -137,7 +137,7 @@ fn a_question_of_an_ended_run_is_withdrawn(place: &Place) {
 
 fn a_verdict_has_to_fit_its_question(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let edited =
         |arguments| Verdict::Approve { scope: ApprovalScope::Once, arguments: Some(arguments) };
     let approvals = [approve(ApprovalScope::Once), edited(json!({ "path": "/tmp" })), deny()];
@@ -172,7 +172,7 @@ fn a_verdict_has_to_fit_its_question(place: &Place) {
 fn an_approval_covers_what_it_says(place: &Place) {
     let store = place.open();
     for name in ["a", "b"] {
-        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_durable_runs(&[&durable_run(name)]).unwrap();
     }
     let constraints = serde_json::Map::from_iter([("path".to_owned(), json!("/tmp"))]);
     let scopes = [
@@ -223,7 +223,7 @@ fn an_approval_covers_what_it_says(place: &Place) {
 
 fn an_approval_of_later_calls_is_taken_back_once(place: &Place) {
     let (store, other) = (place.open(), place.open());
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let item = store.add_question(&question("a", 1)).unwrap().question.item;
     store.answer_question(&item, &given(approve(ApprovalScope::Run), "ann")).unwrap();
     assert!(!other.revoke_grant(&ItemId::known("a.2")).unwrap());
@@ -240,7 +240,7 @@ fn an_approval_of_later_calls_is_taken_back_once(place: &Place) {
 
 fn a_question_is_answered_only_in_its_ways(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let asked = ApprovalQuestion { ways: vec![ApprovalWay::Client], ..question("a", 1) };
     let open = store.add_question(&asked).unwrap();
     let by_cli = given(approve(ApprovalScope::Run), "eve");
@@ -288,7 +288,7 @@ fn questions_are_chosen_by_run_and_state(place: &Place) {
 
 fn every_write_changes_the_number(place: &Place) {
     let (store, other) = (place.open(), place.open());
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let mut seen = BTreeSet::from([store.change_number().unwrap()]);
     let mut changed = || seen.insert(store.change_number().unwrap());
     assert!(!changed());

@@ -83,7 +83,7 @@ fn assert_intact(store: &dyn CompleteStore, written: u64) {
 }
 
 fn a_killed_process_leaves_what_it_was_told_is_written(place: &Place) {
-    place.open().add_durable_run(&durable_run("a")).unwrap();
+    place.open().add_durable_runs(&[&durable_run("a")]).unwrap();
     let mut written = 0;
     for acknowledged in [1, 2, 5, 9, 14] {
         let mut child = start(this_binary(), "appends_until_it_cannot", place);
@@ -101,8 +101,8 @@ fn a_killed_process_leaves_what_it_was_told_is_written(place: &Place) {
 #[ignore = "is started by other tests"]
 fn adds_a_run_and_ends_another() {
     let Some(store) = given_store(ADDRESS) else { return };
-    store.add_durable_run(&durable_run("a")).unwrap();
-    store.add_durable_run(&durable_run("b")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    store.add_durable_runs(&[&durable_run("b")]).unwrap();
     assert!(store.end_durable_run(&id("b"), 1, &answer(500)).unwrap());
     report("done");
     loop {
@@ -123,7 +123,7 @@ fn a_killed_process_leaves_beginnings_and_ends_of_runs(place: &Place) {
 #[test]
 fn a_full_disk_loses_nothing_that_was_written() {
     let place = &Place::file();
-    place.open().add_durable_run(&durable_run("a")).unwrap();
+    place.open().add_durable_runs(&[&durable_run("a")]).unwrap();
     let mut limited = Command::new("sh");
     limited.args(["-c", "trap '' XFSZ; ulimit -f 2000; exec \"$@\"", "sh"]);
     limited.arg(this_binary().get_program());
@@ -157,7 +157,7 @@ fn answers() {
 
 fn one_of_several_processes_answers(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     store.add_question(&question("a", 1)).unwrap();
     let mut children: Vec<Child> = (0..6).map(|_| start(this_binary(), "answers", place)).collect();
     let mut receipts = Vec::new();

@@ -37,7 +37,7 @@ fn a_journal_ends_at_its_first_damaged_event() {
     for (spoil, readable) in spoils {
         let folder = StoreFolder::new();
         let store = opened(&folder);
-        store.add_durable_run(&durable_run("a")).unwrap();
+        store.add_durable_runs(&[&durable_run("a")]).unwrap();
         let large = noise(10_000, 1);
         let events = vec![called(0, "{}"), ended(0, "x"), called(1, "{}"), ended(1, &large)];
         append(&*store, "a", 1, 0, events);
@@ -81,13 +81,13 @@ fn a_damaged_store_with_runs_is_not_replaced() {
     ];
     for (number, spoil) in spoils.into_iter().enumerate() {
         let folder = StoreFolder::new();
-        opened(&folder).add_durable_run(&durable_run("a")).unwrap();
+        opened(&folder).add_durable_runs(&[&durable_run("a")]).unwrap();
         assert_eq!(fs::metadata(marker(&folder)).unwrap().mode() & 0o777, 0o600);
         let spoilt = spoil(checkpointed(&folder));
         fs::write(folder.file(), &spoilt).unwrap();
         let errors = [
             opened(&folder).durable_runs(false).unwrap_err(),
-            opened(&folder).add_durable_run(&durable_run("b")).unwrap_err(),
+            opened(&folder).add_durable_runs(&[&durable_run("b")]).unwrap_err(),
             folder.open().put_run(&run("new", 1)).unwrap_err(),
             inspect(&folder.file()).unwrap_err(),
         ];
@@ -102,7 +102,7 @@ fn a_damaged_store_with_runs_is_not_replaced() {
         let store = opened(&folder);
         assert_eq!(store.durable_runs(true).unwrap(), [], "{number}");
         assert!(!marker(&folder).exists(), "{number}");
-        store.add_durable_run(&durable_run("c")).unwrap();
+        store.add_durable_runs(&[&durable_run("c")]).unwrap();
         assert!(marker(&folder).exists(), "{number}");
     }
 }
@@ -111,7 +111,7 @@ fn a_damaged_store_with_runs_is_not_replaced() {
 fn what_is_not_damaged_can_still_be_read() {
     let folder = StoreFolder::new();
     let store = opened(&folder);
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     store.add_question(&question("a", 1)).unwrap();
     drop(store);
     let mut bytes = checkpointed(&folder);
@@ -130,18 +130,18 @@ fn what_is_not_damaged_can_still_be_read() {
 fn the_file_is_protected_until_it_is_released() {
     let folder = StoreFolder::new();
     let (store, other) = (opened(&folder), opened(&folder));
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     assert!(store.end_durable_run(&id("a"), 1, &answer(500)).unwrap());
     // The next run finds the marker, even if it belongs to another process.
     assert!(marker(&folder).exists());
-    other.add_durable_run(&durable_run("b")).unwrap();
+    other.add_durable_runs(&[&durable_run("b")]).unwrap();
     store.release_file().unwrap();
     assert!(marker(&folder).exists());
     assert!(other.end_durable_run(&id("b"), 1, &answer(500)).unwrap());
     store.release_file().unwrap();
     assert!(!marker(&folder).exists());
     store.release_file().unwrap();
-    other.add_durable_run(&durable_run("c")).unwrap();
+    other.add_durable_runs(&[&durable_run("c")]).unwrap();
     assert!(marker(&folder).exists());
     // A process that was killed leaves the marker; the next one that starts removes it.
     assert!(other.end_durable_run(&id("c"), 1, &answer(500)).unwrap());
@@ -163,8 +163,8 @@ fn a_damaged_store_without_runs_is_replaced() {
             store.answer_question(&question("d", 1).item, &given(verdict, "ann")).unwrap();
         },
     ];
-    store.add_durable_run(&durable_run("a")).unwrap();
-    store.add_durable_run(&durable_run("b")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    store.add_durable_runs(&[&durable_run("b")]).unwrap();
     store.add_question(&question("c", 1)).unwrap();
     store.add_question(&question("d", 1)).unwrap();
     for settle in settle {

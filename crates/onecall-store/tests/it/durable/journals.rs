@@ -25,7 +25,7 @@ on_every_store!(
 
 fn every_event_comes_back_as_it_was(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let json = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
     let failed = |error| JournalEvent::Ended { call: 8, result: Err(error) };
     let (name, message) = (tool("mcp__a__b"), noise(5_000, 1));
@@ -80,7 +80,7 @@ fn a_value_is_stored_once_for_each_run(place: &Place) {
     let value = noise(20_000, 3);
     let other = noise(20_000, 4);
     for name in ["a", "b"] {
-        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_durable_runs(&[&durable_run(name)]).unwrap();
         append(&*store, name, 1, 0, vec![ended(0, &value), ended(1, &value), ended(2, &other)]);
         append(&*store, name, 1, 3, vec![ended(3, &value), ended(4, "small"), ended(5, "small")]);
     }
@@ -91,8 +91,8 @@ fn a_value_is_stored_once_for_each_run(place: &Place) {
 
 fn journals_are_limited_together(place: &Place) {
     let store = place.open_with(1);
-    store.add_durable_run(&durable_run("a")).unwrap();
-    store.add_durable_run(&durable_run("b")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    store.add_durable_runs(&[&durable_run("b")]).unwrap();
     let half = noise(600_000, 5);
     append(&*store, "a", 1, 0, vec![ended(0, &half)]);
     let full = Err(JournalRefusal::Full { limit_mb: 1 });
@@ -116,7 +116,7 @@ fn journals_are_limited_together(place: &Place) {
 
 fn a_batch_that_does_not_come_next_is_refused(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     append(&*store, "a", 1, 0, vec![called(0, "{}"), called(1, "{}")]);
     for first in [0, 1, 3, u64::MAX] {
         let refused = store.append(&[batch("a", 1, first, vec![called(2, "{}")])]).unwrap();
@@ -128,7 +128,7 @@ fn a_batch_that_does_not_come_next_is_refused(place: &Place) {
 fn the_end_of_a_run_leaves_its_answer_alone(place: &Place) {
     let store = place.open();
     for name in ["a", "b"] {
-        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_durable_runs(&[&durable_run(name)]).unwrap();
         append(&*store, name, 1, 0, vec![called(0, "{}"), ended(0, &noise(10_000, 8))]);
         store.add_question(&question(name, 1)).unwrap();
     }
@@ -152,8 +152,8 @@ fn the_end_of_a_run_leaves_its_answer_alone(place: &Place) {
 
 fn states_are_kept(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
-    assert!(store.add_durable_run(&durable_run("a")).is_err());
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    assert!(store.add_durable_runs(&[&durable_run("a")]).is_err());
     let run = || place.open().durable_run(&id("a")).unwrap().unwrap();
     assert_eq!(run(), durable_run("a"));
     assert!(store.set_waiting(&id("a"), 1, true).unwrap());
@@ -170,7 +170,7 @@ fn states_are_kept(place: &Place) {
 fn pruning_spares_runs_that_wait_or_run(place: &Place) {
     let store = place.open();
     for name in ["waits", "runs", "old", "new"] {
-        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_durable_runs(&[&durable_run(name)]).unwrap();
         store.add_question(&question(name, 1)).unwrap();
         let mut record = run(name, 0);
         record.program = "x".repeat(10_000);

@@ -20,7 +20,7 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 fn only_a_lease_that_is_over_is_taken(place: &Place) {
     let store = place.open();
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let take = |now| store.take_lease(&id("a"), "other", Timestamp(now), LENGTH).unwrap();
     let lease =
         |fence, until| Some(Lease { owner: "other".to_owned(), fence, until: Timestamp(until) });
@@ -45,7 +45,7 @@ fn only_a_lease_that_is_over_is_taken(place: &Place) {
 fn a_lost_lease_writes_nothing(place: &Place) {
     let (store, other) = (place.open(), place.open());
     for name in ["a", "b", "c", "d"] {
-        store.add_durable_run(&durable_run(name)).unwrap();
+        store.add_durable_runs(&[&durable_run(name)]).unwrap();
     }
     // Taken over, given up, cancelled, and still held.
     other.take_lease(&id("a"), "other", Timestamp(5_000), LENGTH).unwrap().unwrap();
@@ -69,7 +69,7 @@ fn a_lost_lease_writes_nothing(place: &Place) {
 }
 
 fn one_of_many_takes_a_lease(place: &Place) {
-    place.open().add_durable_run(&durable_run("a")).unwrap();
+    place.open().add_durable_runs(&[&durable_run("a")]).unwrap();
     for round in 1..=10 {
         let now = Timestamp(round * 100_000);
         let taken: Vec<Lease> = thread::scope(|scope| {

@@ -35,7 +35,7 @@ fn a_store_of_version_4_gets_journals() {
     drop(older);
     assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 4);
     let store = opened(&folder);
-    store.add_durable_run(&durable_run("a")).unwrap();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
     append(&*store, "a", 1, 0, vec![called(0, "{}")]);
     store.add_question(&question("a", 1)).unwrap();
     assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 8);
@@ -48,7 +48,7 @@ fn a_store_of_version_4_gets_journals() {
 #[test]
 fn a_newer_store_with_runs_is_left_alone() {
     let folder = StoreFolder::new();
-    opened(&folder).add_durable_run(&durable_run("a")).unwrap();
+    opened(&folder).add_durable_runs(&[&durable_run("a")]).unwrap();
     let newer = Connection::open(folder.file()).unwrap();
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);

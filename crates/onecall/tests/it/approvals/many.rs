@@ -30,7 +30,7 @@ fn a_thousand_runs_can_wait() {
     for id in &ids {
         let (state, lease) = (DurableState::Waiting, None);
         let copy = DurableRun { id: id.clone(), state, lease, ..template.clone() };
-        store.add_durable_run(&copy).expect("the store can be written");
+        store.add_durable_runs(&[&copy]).expect("the store can be written");
         let (item, run) = (ItemId::of(id, asked.call), id.clone());
         let question = ApprovalQuestion { item, run, ..asked.clone() };
         store.add_question(&question).expect("the store can be written");

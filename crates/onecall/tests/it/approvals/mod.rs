@@ -141,7 +141,7 @@ impl Desk {
             ..template.clone()
         };
         let store = self.store();
-        store.add_durable_run(&copy).expect("the store can be written");
+        store.add_durable_runs(&[&copy]).expect("the store can be written");
         let events = store.journal(&template.id).expect("a store").events;
         let batch = JournalBatch { run: run.clone(), fence: 1, first: 0, events };
         assert_eq!(store.append(&[batch]).expect("the store can be written"), [Ok(())]);

@@ -25,7 +25,7 @@ fn old_runs_are_removed_and_waiting_ones_stay() {
     let add = |id: &str, state| {
         let id = RunId::from_existing(id);
         let run = DurableRun { id: id.clone(), state, started, lease: None, ..template.clone() };
-        store.add_durable_run(&run).expect("the store can be written");
+        store.add_durable_runs(&[&run]).expect("the store can be written");
         id
     };
     let old = add("01old000000000", ended(Timestamp(2_000)));

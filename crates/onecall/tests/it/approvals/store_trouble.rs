@@ -14,10 +14,10 @@ const READ_ONE: &str = r#"print(await mcp__files__read(path="/a"))"#;
 
 const READ: &str = "[Script executed successfully]\nread\n";
 
-/// Checks that a gateway says that it refuses programs, refuses them, and runs others.
+/// Checks that a gateway says that it refuses calls, refuses them, and makes others.
 fn check_refusal(desk: &Desk, serve: Command, run: Command, reason: &str) {
     let mut agent = Agent(Session::open(serve));
-    let announced = "programs that may need an approval or have to be durable are refused: ";
+    let announced = "calls that need an approval, or a journal before they are sent, are refused: ";
     let client = agent.0.client();
     let is_announced = || {
         let log = client.stderr();
@@ -31,7 +31,7 @@ fn check_refusal(desk: &Desk, serve: Command, run: Command, reason: &str) {
     assert_eq!(agent.execute(READ_ONE).text, READ);
     let ended = finish(run);
     assert!(ended.code != Some(0) && ended.stderr.contains(reason), "{ended:?}");
-    assert_eq!(ended.stdout, "");
+    assert_eq!(ended.stdout, "before\n");
     assert_eq!(desk.deletions(), 0);
 }
 
@@ -117,15 +117,19 @@ fn a_call_that_a_full_store_cannot_note_is_not_made() {
 }
 
 #[test]
-fn a_run_that_a_full_store_cannot_keep_does_not_begin() {
+fn a_run_that_a_full_store_cannot_keep_has_no_effects() {
     let desk = Desk::with_config(&json!({}), &json!({ "durable": true }));
     let mut agent = agent_on_full_disk(&desk);
     let noise: String = (0..600_000_u64).map(|it| format!("{:08x}", it.pow(3) / 7)).collect();
-    let code = format!("print(await mcp__files__stuck(path='/a'))\n# {noise}");
+    let code = format!(
+        "print(await mcp__files__read(path='/a'))\n\
+         print(await mcp__files__stuck(path='/a'))\n# {noise}"
+    );
     let answer = agent.0.call_tool("execute_program", json!({ "code": code }));
-    assert!(answer.is_error, "{}", answer.text);
-    let refusal = "a run that may need an approval has to be stored first: the store";
+    assert!(answer.is_error, "{:.300}", answer.text);
+    let refusal = "'mcp__files__stuck' failed: it was not called, because it cannot be written";
     assert!(answer.text.contains(refusal), "{:.300}", answer.text);
-    assert_eq!(desk.received.calls("stuck"), 0);
+    assert_eq!((desk.received.calls("read"), desk.received.calls("stuck")), (1, 0));
+    // Other runs are stored.
     assert_eq!(agent.execute(READ_ONE).text, READ);
 }

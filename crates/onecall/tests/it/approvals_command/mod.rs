@@ -74,7 +74,7 @@ impl Desk {
             lease: Some(lease),
             resumed: 0,
         };
-        self.store.add_durable_run(&stored).unwrap();
+        self.store.add_durable_runs(&[&stored]).unwrap();
         run
     }
 
