@@ -64,9 +64,8 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
     /// Format of log lines: human, or json (one object per line)
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
-    #[arg(hide_default_value = true, hide_possible_values = true)]
-    pub(crate) log_format: LogFormat,
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", hide_possible_values = true)]
+    pub(crate) log_format: Option<LogFormat>,
     /// Print results and errors only: no progress, notes or warnings
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -77,6 +76,13 @@ pub(crate) struct Global {
     /// What was read of the configuration.
     #[arg(skip)]
     pub(crate) configuration: LazyConfiguration,
+}
+
+impl Global {
+    /// The format of log lines.
+    pub(crate) fn log_format(&self) -> LogFormat {
+        self.log_format.unwrap_or_default()
+    }
 }
 
 /// What `onecall run` takes.

@@ -57,7 +57,7 @@ pub(crate) fn start(
         .map_err(|error| anyhow::anyhow!("'{directives}' is not a log level or filter: {error}"))?;
     let filter = filter.and(filter_fn(move |metadata| is_line(metadata, &directives)));
     let lines = fmt::layer().with_writer(|| Stderr).with_target(false);
-    let lines: Box<dyn Layer<Registry> + Send + Sync> = match global.log_format {
+    let lines: Box<dyn Layer<Registry> + Send + Sync> = match global.log_format() {
         LogFormat::Human => {
             lines.with_ansi(global.color.is_on_for_stderr()).with_filter(filter).boxed()
         }

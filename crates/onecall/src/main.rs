@@ -6,6 +6,7 @@ mod color;
 mod command_line;
 mod commands;
 mod configuration;
+mod container;
 mod demo;
 mod file_diff;
 mod formatting;

@@ -93,7 +93,7 @@ pub(crate) fn print_source(global: &Global, need: ConfigurationNeed) -> anyhow::
         );
         // A file that is not trusted yet has a warning of its own.
         if need == ConfigurationNeed::Servers && located.warnings.is_empty() && !is_quiet() {
-            announce(global.log_format, "There is no configuration yet: run `onecall init`");
+            announce(global.log_format(), "There is no configuration yet: run `onecall init`");
         }
         return Ok(());
     };
@@ -103,7 +103,7 @@ pub(crate) fn print_source(global: &Global, need: ConfigurationNeed) -> anyhow::
         ConfigOrigin::WorkingDirectory => "trusted in the working directory".to_owned(),
     };
     if !is_quiet() {
-        announce(global.log_format, &format!("Using {}, {how}", found.path.display()));
+        announce(global.log_format(), &format!("Using {}, {how}", found.path.display()));
     }
     Ok(())
 }

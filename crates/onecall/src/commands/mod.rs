@@ -62,20 +62,21 @@ use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::setup::ConfigurationNeed;
 use crate::telemetry::Exporter;
 use crate::terminal::{Stderr, TerminalEscaper, is_quiet, set_quiet};
-use crate::{demo, logging, setup, system};
+use crate::{container, demo, logging, setup, system};
 
 /// The exit code for an invalid command line, configuration or input file.
 const EXIT_USAGE: u8 = 2;
 
 /// Runs the command.
-pub(crate) fn run(cli: Cli) -> ExitCode {
+pub(crate) fn run(mut cli: Cli) -> ExitCode {
     cli.global.color.apply();
     if cli.global.quiet {
         set_quiet();
     }
-    let closed = system::close_to_other_processes()
-        .context("cannot keep other processes from reading this one's memory");
-    let done = closed.and_then(|()| match cli.command {
+    let prepared = system::close_to_other_processes()
+        .context("cannot keep other processes from reading this one's memory")
+        .and_then(|()| container::apply_defaults(&mut cli).context("cannot log to stdout"));
+    let done = prepared.and_then(|()| match cli.command {
         Command::Guard => Ok(onecall_bridge::run_guard().map(|()| ExitCode::SUCCESS)?),
         command => dispatch(command, &cli.global),
     });
@@ -83,7 +84,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         if is_closed_output(&error) {
             return ExitCode::SUCCESS;
         }
-        logging::report_error(cli.global.log_format, &format!("{error:#}"));
+        logging::report_error(cli.global.log_format(), &format!("{error:#}"));
         ExitCode::from(EXIT_USAGE)
     })
 }

@@ -36,7 +36,7 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
         match http {
             None => {
                 if io::stdin().is_terminal() && !is_quiet() {
-                    announce(global.log_format, WITHOUT_CLIENT);
+                    announce(global.log_format(), WITHOUT_CLIENT);
                 }
                 onecall_server::serve_stdio(gateway(loaded, watcher)?).await?;
             }
@@ -45,7 +45,7 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
                 // The port is bound first, so that no server is started if it is in use.
                 let server = HttpServer::bind(settings)?;
                 let gateway = gateway(loaded, watcher)?;
-                announce(global.log_format, &format!("listening on {}", server.url()));
+                announce(global.log_format(), &format!("listening on {}", server.url()));
                 server.serve(gateway).await?;
             }
         }
