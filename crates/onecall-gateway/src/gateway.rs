@@ -184,10 +184,12 @@ fn user_logins(
     config: &Config,
     vault: Option<&Arc<UserVault>>,
     users: Option<Arc<dyn Users>>,
+    fleet: Option<&Arc<Fleet>>,
 ) -> Option<Arc<UserLogins>> {
     let public_url = config.users.as_ref()?.public_url.as_deref()?;
     let proof = Arc::new(PersonalTokenProof::new(users?));
-    let logins = UserLogins::new(Arc::clone(vault?), public_url).with_proof(proof);
+    let gateway = fleet.map(|fleet| fleet.id().clone());
+    let logins = UserLogins::new(Arc::clone(vault?), public_url, gateway).with_proof(proof);
     logins.set_servers(&config.servers);
     Some(Arc::new(logins))
 }
@@ -251,7 +253,7 @@ impl Gateway {
             vault.set_observer(secret_observer(recorder.clone(), audit.clone()));
         }
         let vault = user_vault.map(Arc::new);
-        let user_logins = user_logins(&config, vault.as_ref(), user_store.clone());
+        let user_logins = user_logins(&config, vault.as_ref(), user_store.clone(), fleet.as_ref());
         let user_bridges = config.users.as_ref().map(|users| {
             let credentials = UserCredentials::new(vault.clone(), None);
             let credentials = match &user_logins {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use onecall_config::{OAuthConfig, ServerConfig};
 use onecall_core::text::one_line;
-use onecall_core::{ServerName, UserName};
+use onecall_core::{GatewayId, ServerName, UserName};
 use reqwest::Url;
 use tokio::time::timeout;
 
@@ -146,7 +146,7 @@ impl PendingLogin {
         show: impl FnOnce(&str),
     ) -> Result<LoginGrant, LoginError> {
         let listener = CallbackListener::open(self.target.settings.redirect_port).await?;
-        let started = self.start(trust, listener.redirect()).await?;
+        let started = self.start(trust, listener.redirect(), None).await?;
         show(started.authorization_url());
         let response = timeout(limit, listener.wait_for_response(started.state())).await;
         let Ok((response, browser)) = response else {
@@ -157,7 +157,9 @@ impl PendingLogin {
         outcome
     }
 
-    /// Begins the login at the authorization server, which will send the browser to `redirect`.
+    /// Begins the login at the authorization server, which will send the browser to `redirect`. If
+    /// there are several gateways at that address, the state names the one that has to get the
+    /// response.
     ///
     /// # Errors
     /// If something about the login is suspicious and only the configuration is trusted, or onecall
@@ -166,6 +168,7 @@ impl PendingLogin {
         self,
         trust: IssuerTrust,
         redirect: &str,
+        gateway: Option<&GatewayId>,
     ) -> Result<StartedLogin, LoginError> {
         if trust == IssuerTrust::Configuration
             && let Some(warning) = self.security_warnings().into_iter().next()
@@ -175,7 +178,8 @@ impl PendingLogin {
         let Self { target, web, discovery, scopes, .. } = self;
         let client =
             registration::client(&web, &discovery, &target.settings, redirect, &scopes).await?;
-        let state = Token::new(secrecy::random_text().map_err(LoginError::NoRandomness)?);
+        let state = secrecy::random_text().map_err(LoginError::NoRandomness)?;
+        let state = Token::new(gateway.map_or_else(|| state.clone(), |it| it.name_in(&state)));
         let verifier = Token::new(secrecy::random_text().map_err(LoginError::NoRandomness)?);
         let url = authorization_url(&discovery, &client, redirect, &state, &verifier, &scopes);
         let redirect = redirect.to_owned();

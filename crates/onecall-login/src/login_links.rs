@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use onecall_core::{Digest, Secret, ServerName, UserName};
+use onecall_core::{Digest, GatewayId, Secret, ServerName, UserName};
 use ring::hmac;
 use ring::rand::SystemRandom;
 use thiserror::Error;
@@ -62,6 +62,8 @@ pub struct LoginLinks {
     /// The key that links are made with; `None` if the system provides no random numbers.
     key: Option<hmac::Key>,
     links: Mutex<LinkList>,
+    /// The gateway that can use the links, if it is one of several; each link names it.
+    gateway: Option<GatewayId>,
     /// Is called with the secret part of each link.
     observer: Option<SecretObserver>,
 }
@@ -88,7 +90,13 @@ impl LoginLinks {
     #[must_use]
     pub fn new(base: impl Into<String>, observer: Option<SecretObserver>) -> Self {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok();
-        Self { base: base.into(), key, links: Mutex::default(), observer }
+        Self { base: base.into(), key, links: Mutex::default(), gateway: None, observer }
+    }
+
+    /// Lets each link name the gateway that can use it, so that other gateways can forward requests.
+    #[must_use]
+    pub fn with_gateway(self, gateway: Option<GatewayId>) -> Self {
+        Self { gateway, ..self }
     }
 
     /// The user and server of a link, which stays usable.
@@ -104,14 +112,14 @@ impl LoginLinks {
     /// # Errors
     /// If the link cannot be used.
     pub fn redeem(&self, secret: &str) -> Result<OpenLink, LinkError> {
-        let (mut list, digest) = (self.valid_links(Instant::now()), Digest::of(secret));
+        let (mut list, digest) = (self.valid_links(Instant::now()), self.digest_of(secret));
         let position = list.links.iter().position(|link| link.digest == digest);
         position.map(|position| list.links.remove(position).target).ok_or(LinkError::NotValid)
     }
 
     /// Counts a wrong answer. After several of them the link cannot be used any more.
     pub fn count_wrong_answer(&self, secret: &str) {
-        let (mut list, digest) = (self.valid_links(Instant::now()), Digest::of(secret));
+        let (mut list, digest) = (self.valid_links(Instant::now()), self.digest_of(secret));
         if let Some(link) = list.links.iter_mut().find(|link| link.digest == digest) {
             link.wrong_answers += 1;
         }
@@ -124,7 +132,7 @@ impl LoginLinks {
     }
 
     fn find_at(&self, secret: &str, now: Instant) -> Result<OpenLink, LinkError> {
-        let (list, digest) = (self.valid_links(now), Digest::of(secret));
+        let (list, digest) = (self.valid_links(now), self.digest_of(secret));
         let found = list.links.iter().find(|link| link.digest == digest);
         found.map(|link| link.target.clone()).ok_or(LinkError::NotValid)
     }
@@ -161,7 +169,16 @@ impl LoginLinks {
     }
 
     fn address(&self, secret: &str) -> String {
-        format!("{}{secret}", self.base)
+        match &self.gateway {
+            Some(gateway) => format!("{}{}", self.base, gateway.name_in(secret)),
+            None => format!("{}{secret}", self.base),
+        }
+    }
+
+    /// The digest of a link's secret, without the name of this gateway.
+    fn digest_of(&self, secret: &str) -> Digest {
+        let named = self.gateway.as_ref().map(|gateway| gateway.name_in(""));
+        Digest::of(named.and_then(|named| secret.strip_suffix(&named)).unwrap_or(secret))
     }
 
     /// The links that have not expired.

@@ -13,11 +13,10 @@ use super::{Fleet, PROOF_HEADER};
 
 /// Headers that are about one connection, or that another gateway must not get: it trusts the proof,
 /// not the token or the page that the request comes from.
-const NOT_FORWARDED: [&str; 14] = [
+const NOT_FORWARDED: [&str; 13] = [
     "authorization",
     "connection",
     "content-length",
-    "cookie",
     "host",
     "keep-alive",
     "origin",
@@ -39,7 +38,7 @@ pub struct ForwardedRequest {
     pub method: Method,
     /// The path and the query.
     pub target: String,
-    /// The headers, as they were received.
+    /// The headers, as they were received. Cookies are forwarded, because pages need them.
     pub headers: HeaderMap,
     /// The body.
     pub body: Vec<u8>,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use onecall_bridge::probe_auth_requirement;
 use onecall_config::ServerConfig;
-use onecall_core::{ServerName, UserName};
+use onecall_core::{GatewayId, ServerName, UserName};
 use onecall_login::{
     AuthorizationResponse, IssuerTrust, LoginLinkIssuer, LoginLinks, OpenLink, PendingLogin,
     SecretObserver, UserVault,
@@ -45,6 +45,8 @@ pub struct UserLogins {
     servers: RwLock<Vec<ServerConfig>>,
     proof: Arc<dyn BrowserProof>,
     permits: Semaphore,
+    /// The name of this gateway, if it is one of several.
+    gateway: Option<GatewayId>,
 }
 
 /// What the page of a link shows.
@@ -68,9 +70,14 @@ pub struct LoginContinuation {
 }
 
 impl UserLogins {
-    /// Logins that are stored in `vault`, with pages at `public_url`.
+    /// Logins that are stored in `vault`, with pages at `public_url`. If several gateways are there,
+    /// `gateway` is the name of this one.
     #[must_use]
-    pub fn new(vault: Arc<UserVault>, public_url: impl Into<String>) -> Self {
+    pub fn new(
+        vault: Arc<UserVault>,
+        public_url: impl Into<String>,
+        gateway: Option<GatewayId>,
+    ) -> Self {
         let public_url = public_url.into();
         let base = format!("{public_url}{LOGIN_PATH}");
         let observing = Arc::clone(&vault);
@@ -79,11 +86,12 @@ impl UserLogins {
         Self {
             vault,
             public_url,
-            links: Arc::new(LoginLinks::new(base, Some(observer))),
+            links: Arc::new(LoginLinks::new(base, Some(observer)).with_gateway(gateway.clone())),
             pending: PendingLogins::default(),
             servers: RwLock::default(),
             proof: Arc::new(TypedUserName),
             permits: Semaphore::new(MAX_CONCURRENT),
+            gateway,
         }
     }
 
@@ -156,7 +164,8 @@ impl UserLogins {
         let pending = PendingLogin::prepare_for_user(&server, &user, &self.vault, probe).await;
         let redirect = format!("{}{CALLBACK_PATH}", self.public_url);
         // There is no person who could decide about warnings: the one at the browser may be an attacker.
-        let started = pending.map_err(failed)?.start(IssuerTrust::Configuration, &redirect).await;
+        let (trust, gateway) = (IssuerTrust::Configuration, self.gateway.as_ref());
+        let started = pending.map_err(failed)?.start(trust, &redirect, gateway).await;
         let started = started.map_err(failed)?;
         let continuation = LoginContinuation {
             url: started.authorization_url().to_owned(),

@@ -11,7 +11,7 @@ use hyper::header::{
     REFERRER_POLICY, REFRESH, SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Method, Response, StatusCode};
 use onecall_core::Digest;
 use onecall_gateway::{
     CALLBACK_PATH, LOGIN_PATH, LoginContinuation, LoginQuestion, ProofKind, UserLoginError,
@@ -20,7 +20,7 @@ use onecall_gateway::{
 use onecall_login::{AuthorizationResponse, random_text};
 
 use super::html::{Form, Page, STYLE};
-use super::request_body::BodyMemory;
+use super::request_body::{BodyMemory, ReceivedBody};
 use super::response::PlainBody;
 
 /// The longest form that is read.
@@ -39,23 +39,44 @@ pub(super) fn is_login_path(path: &str) -> bool {
     path.starts_with(LOGIN_PATH)
 }
 
+/// Reads the form of a request for one of these pages.
+///
+/// # Errors
+/// The response, if the form cannot be read.
+pub(super) async fn read_form(
+    head: &Parts,
+    body: Incoming,
+    memory: &BodyMemory,
+) -> Result<ReceivedBody, Response<PlainBody>> {
+    if head.method != Method::POST {
+        return Ok(ReceivedBody::default());
+    }
+    match memory.read(body).await {
+        Ok(received) if received.bytes.len() <= MAX_FORM_BYTES => Ok(received),
+        Ok(_) => Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "the form is too long")),
+        Err(status) => Err(problem(status, "the form could not be read")),
+    }
+}
+
+/// What a request for one of these pages is about: the secret of a link, or the state of a login. Of
+/// several gateways, it names the one that has to answer.
+pub(super) fn handle_in(head: &Parts) -> String {
+    match head.uri.path() {
+        CALLBACK_PATH => {
+            let response = AuthorizationResponse::parse(head.uri.query().unwrap_or_default());
+            response.state().to_owned()
+        }
+        path => path.strip_prefix(LOGIN_PATH).unwrap_or_default().to_owned(),
+    }
+}
+
 /// Answers a request for one of these pages.
 pub(super) async fn respond(
     logins: &UserLogins,
-    request: Request<Incoming>,
-    memory: &BodyMemory,
+    head: &Parts,
+    body: &Bytes,
 ) -> Response<PlainBody> {
-    let (head, body) = request.into_parts();
-    if head.method != Method::POST {
-        return LoginRequest::new(logins, &head).respond(&Bytes::new()).await;
-    }
-    match memory.read(body).await {
-        Ok(received) if received.bytes.len() <= MAX_FORM_BYTES => {
-            LoginRequest::new(logins, &head).respond(&received.bytes).await
-        }
-        Ok(_) => problem(StatusCode::PAYLOAD_TOO_LARGE, "the form is too long"),
-        Err(status) => problem(status, "the form could not be read"),
-    }
+    LoginRequest::new(logins, head).respond(body).await
 }
 
 /// A request for one of these pages.

@@ -15,7 +15,9 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use onecall_core::Principal;
-use onecall_gateway::{Fleet, Gateway, InvalidProof, LoginRefusal, PROOF_HEADER, ProvenRequest};
+use onecall_gateway::{
+    Fleet, Gateway, InvalidProof, LoginRefusal, PROOF_HEADER, ProvenRequest, UserLogins,
+};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -170,7 +172,7 @@ impl HttpRouter {
         if login_pages::is_login_path(uri.path())
             && let Some(logins) = self.gateway.user_logins()
         {
-            return login_pages::respond(logins, request, &self.memory).await.into();
+            return self.login_page(logins, &RequestOrigin::Client, request).await;
         }
         let origin = cors::origin(headers);
         let mut reply = match self.early_response(&request) {
@@ -227,12 +229,49 @@ impl HttpRouter {
         if active_request.admit().is_err() {
             return too_many_connections().into();
         }
+        if login_pages::is_login_path(request.uri().path())
+            && let Some(logins) = self.gateway.user_logins()
+        {
+            return self.login_page(logins, &RequestOrigin::Gateway(proven), request).await;
+        }
         let principal = proven.principal.clone().map(Arc::new);
         if principal.is_some() != matches!(self.access, Access::Users(_)) {
             let message = "Forbidden: the gateways of this fleet do not have the same `users`\n";
             return text(StatusCode::FORBIDDEN, message).into();
         }
         self.serve_as(principal, RequestOrigin::Gateway(proven), request).await
+    }
+
+    /// Answers a request for a page of a login. The gateway that has begun the login answers it.
+    async fn login_page(
+        &self,
+        logins: &UserLogins,
+        origin: &RequestOrigin,
+        request: Request<Incoming>,
+    ) -> Reply {
+        let (head, body) = request.into_parts();
+        let form = match login_pages::read_form(&head, body, &self.memory).await {
+            Ok(form) => form,
+            Err(response) => return response.into(),
+        };
+        let kept = KeptUntilSent { memory: form.reservation, ..KeptUntilSent::default() };
+        let response = match (origin, self.gateway.fleet()) {
+            (RequestOrigin::Gateway(proven), _) if !proven.has_body(&form.bytes) => other_request(),
+            (RequestOrigin::Client, Some(fleet)) => {
+                match destination(fleet, &login_pages::handle_in(&head)).await {
+                    Destination::Other(gateway) => {
+                        forward(fleet, &gateway, head, form.bytes, None).await
+                    }
+                    Destination::Unknown => unknown_destination(),
+                    // The page says that the link cannot be used.
+                    Destination::Here | Destination::Lost => {
+                        login_pages::respond(logins, &head, &form.bytes).await
+                    }
+                }
+            }
+            _ => login_pages::respond(logins, &head, &form.bytes).await,
+        };
+        Reply { response, kept }
     }
 
     /// Answers a request of this user, or of the only one.
@@ -340,8 +379,7 @@ impl HttpRouter {
         if let RequestOrigin::Gateway(proven) = &origin
             && !proven.has_body(&bytes)
         {
-            let message = format!("Forbidden: {}\n", InvalidProof::OtherRequest);
-            return Reply { response: text(StatusCode::FORBIDDEN, &message), kept };
+            return Reply { response: other_request(), kept };
         }
         match self.destination(&origin, &head, &bytes).await {
             Destination::Here => self.serve_here(head, bytes, kept).await,
@@ -440,6 +478,12 @@ fn forbidden(rejected: RejectedHeader) -> Response<PlainBody> {
 /// The response of rmcp for a session that does not exist.
 fn unknown_session() -> Response<PlainBody> {
     text(StatusCode::NOT_FOUND, "Not Found: Session not found")
+}
+
+/// The response to a forwarded request whose proof is for another one.
+fn other_request() -> Response<PlainBody> {
+    let message = format!("Forbidden: {}\n", InvalidProof::OtherRequest);
+    text(StatusCode::FORBIDDEN, &message)
 }
 
 fn removed_user() -> Response<PlainBody> {

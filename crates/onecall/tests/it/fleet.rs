@@ -3,15 +3,22 @@
 use std::process::Stdio;
 
 use serde_json::{Value, json};
+use testkit::authorization::AuthorizationServer;
 use testkit::process::wait_until;
+use testkit::remote::HttpFixture;
 
 use crate::postgres::server;
+use crate::support::browser::Browser;
 use crate::support::http_gateway::{Client, HttpGateway, call, stateless, stateless_request, text};
 use crate::support::raw_http::{HttpResponse, Request};
 use crate::support::{Home, ReceivedMessages, TIMEOUT, finish, fixture, free_port};
+use crate::users::logins::login_link;
 use crate::users::{bearer, personal_token};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// The key of the secrets of users: 32 bytes as base64.
+const SECRETS_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
 /// Gateways with one store and one configuration.
 struct TestFleet {
@@ -29,14 +36,20 @@ impl TestFleet {
             Some(server) => json!({ "url": server.create_database() }),
             None => json!({ "path": folder.text_path("shared.db") }),
         };
-        settings["servers"] =
-            json!([fixture("fixture", &["--log", &folder.text_path("received")])]);
+        if settings["servers"].is_null() {
+            settings["servers"] =
+                json!([fixture("fixture", &["--log", &folder.text_path("received")])]);
+        }
         Self { folder, settings }
     }
 
     /// Starts one more gateway.
     fn start(&self) -> HttpGateway {
-        let address = format!("127.0.0.1:{}", free_port());
+        self.start_at(&free_address())
+    }
+
+    /// Starts one more gateway at this address.
+    fn start_at(&self, address: &str) -> HttpGateway {
         let mut settings = self.settings.clone();
         settings["fleet"] = json!({
             "advertise": format!("http://{address}"),
@@ -44,8 +57,8 @@ impl TestFleet {
             "lease_seconds": 3,
             "drain_seconds": 0,
         });
-        HttpGateway::serve(&address, &[], &settings, |command| {
-            command.stdin(Stdio::null());
+        HttpGateway::serve(address, &[], &settings, |command| {
+            command.stdin(Stdio::null()).env("ONECALL_SECRETS_KEY", SECRETS_KEY);
         })
         .0
     }
@@ -53,6 +66,10 @@ impl TestFleet {
     fn received(&self) -> ReceivedMessages {
         ReceivedMessages::in_file(self.folder.path("received"))
     }
+}
+
+fn free_address() -> String {
+    format!("127.0.0.1:{}", free_port())
 }
 
 fn success(output: &str) -> String {
@@ -161,6 +178,34 @@ fn a_user_is_the_same_at_every_gateway() {
             .status
     };
     assert_eq!((as_ben(&one), as_ben(&other)), (404, 404));
+}
+
+/// The person's browser reaches another gateway than the one that made the link: the page, the form and
+/// the way back from the authorization server are forwarded.
+#[test]
+fn a_login_link_works_at_every_gateway() {
+    let authority = AuthorizationServer::with_login_page();
+    let remote = HttpFixture::start(&["--guarded-by", &authority.issuer()]);
+    let public = free_address();
+    let fleet = TestFleet::new(&json!({
+        "users": { "public_url": format!("http://{public}") },
+        "servers": [{ "name": "far", "url": remote.url("/mcp"), "credentials": "user" }],
+    }));
+    let (one, other) = (fleet.start(), fleet.start_at(&public));
+    let token = personal_token(&one, "anna", &[]);
+    let client = Client::open(one.address, &[&bearer(&token)]);
+    let link = login_link(&client.run(1, "await mcp__far__account()"), "far", "anna");
+    let page = Browser::default().use_login_link(&link, &token, "anna at work");
+    assert!(page.body.contains("<h1>Logged in</h1>"), "{page:?}");
+    let account = "print(await mcp__far__account())";
+    assert_eq!(client.run(2, account), success("anna at work"));
+    // The login is everybody's, and the link is used up everywhere.
+    let elsewhere = Client::open(other.address, &[&bearer(&token)]);
+    assert_eq!(elsewhere.run(1, account), success("anna at work"));
+    assert_eq!(Browser::default().open(&link).status, 404);
+    drop(one);
+    let refused = || Browser::default().open(&link).status;
+    assert!(wait_until(TIMEOUT, || refused() == 404));
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Setup {
         });
         let store = onecall_store::open_durable(folder.path().join("store.db"), 1);
         let vault = Arc::new(UserVault::new(store, &directories));
-        let logins = UserLogins::new(Arc::clone(&vault), PUBLIC_URL).with_proof(proof);
+        let logins = UserLogins::new(Arc::clone(&vault), PUBLIC_URL, None).with_proof(proof);
         let setup = Self { authority, fixture, folder, vault, logins };
         setup.logins.set_servers(&[setup.server("")]);
         setup
