@@ -58,6 +58,8 @@ struct AdmissionState {
     running: usize,
     /// How many programs of each user run. Users without programs are not in it.
     running_of: HashMap<Arc<str>, usize>,
+    /// How many programs of each user other gateways run.
+    running_elsewhere: HashMap<Arc<str>, usize>,
     reserved: u64,
     queue: FairQueue<Waiter>,
     /// Idle workers, in the order in which they became idle.
@@ -118,6 +120,7 @@ impl Admission {
             per_user: None,
             running: 0,
             running_of: HashMap::new(),
+            running_elsewhere: HashMap::new(),
             reserved: 0,
             queue: FairQueue::default(),
             idle: VecDeque::new(),
@@ -133,6 +136,17 @@ impl Admission {
     /// Sets how many programs one user may run at once. Programs that are running go on.
     pub(crate) fn set_programs_per_user(self: &Arc<Self>, limit: Option<usize>) {
         self.state().per_user = limit;
+        self.admit_waiting();
+    }
+
+    /// How many programs of each user run.
+    pub(crate) fn programs_by_user(&self) -> HashMap<Arc<str>, usize> {
+        self.state().running_of.clone()
+    }
+
+    /// Sets how many programs of each user other gateways run. They count for the limit of a user.
+    pub(crate) fn set_programs_elsewhere(self: &Arc<Self>, programs: HashMap<Arc<str>, usize>) {
+        self.state().running_elsewhere = programs;
         self.admit_waiting();
     }
 
@@ -237,7 +251,8 @@ impl AdmissionState {
 
     /// Whether the user has fewer programs running than one user may have.
     fn may_run_more(&self, user: &str) -> bool {
-        let running = self.running_of.get(user).copied().unwrap_or(0);
+        let count = |programs: &HashMap<Arc<str>, usize>| programs.get(user).copied().unwrap_or(0);
+        let running = count(&self.running_of).saturating_add(count(&self.running_elsewhere));
         self.per_user.is_none_or(|limit| running < limit)
     }
 

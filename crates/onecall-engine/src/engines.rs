@@ -1,5 +1,6 @@
 //! The engines of a gateway: chooses the engine for a program, and runs the program on it.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -137,6 +138,17 @@ impl Engines {
     /// Sets how many programs one user may run at once; further ones wait. `None` sets no limit.
     pub fn set_programs_per_user(&self, limit: Option<usize>) {
         self.admission.set_programs_per_user(limit);
+    }
+
+    /// How many programs of each user run. Users without programs are not in it.
+    #[must_use]
+    pub fn programs_by_user(&self) -> HashMap<Arc<str>, usize> {
+        self.admission.programs_by_user()
+    }
+
+    /// Sets how many programs of each user other gateways run. They count for the limit of a user.
+    pub fn set_programs_elsewhere(&self, programs: HashMap<Arc<str>, usize>) {
+        self.admission.set_programs_elsewhere(programs);
     }
 
     /// How many programs run and wait, and how much memory they have reserved.

@@ -32,7 +32,7 @@ use tokio::sync::watch;
 use crate::drain::Drain;
 use crate::durable::{DurableRuns, RunAnswer, RunRequest};
 use crate::exposed::Exposure;
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, UsageCounters};
 use crate::identities::Identities;
 use crate::list_changes::ListChanges;
 use crate::listing_store::ListingStore;
@@ -233,6 +233,8 @@ impl Gateway {
         let users = config.users.as_ref();
         engines.set_programs_per_user(users.and_then(|users| users.max_programs));
         let call_rates = users.and_then(|users| users.calls_per_minute).map(CallRates::new);
+        let shares_limits =
+            call_rates.is_some() || users.is_some_and(|users| users.max_programs.is_some());
         let engines = Arc::new(engines);
         let fleet = config.fleet.clone().zip(fleet_store);
         let fleet = fleet.map(|(config, store)| Fleet::new(config, store));
@@ -308,6 +310,12 @@ impl Gateway {
         }
         if let Some(fleet) = gateway.fleet() {
             tokio::spawn(Arc::clone(fleet).keep_alive());
+            if shares_limits {
+                let (call_rates, engines) =
+                    (gateway.shared.call_rates.clone(), Arc::clone(&gateway.shared.engines));
+                let counters = UsageCounters { call_rates, engines };
+                tokio::spawn(Fleet::share_limits(Arc::downgrade(fleet), counters));
+            }
         }
         if gateway.tool_folder.is_some() {
             let changes = gateway.list_changes().tools;

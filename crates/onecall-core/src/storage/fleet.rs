@@ -1,7 +1,9 @@
 //! The storage trait for gateways that share a store: which of them live, and where they are reached.
 
+use std::collections::BTreeMap;
+
 use super::StoreError;
-use crate::{GatewayId, Timestamp};
+use crate::{GatewayId, Timestamp, UserName};
 
 /// A gateway that shares the store with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,18 @@ pub struct StoredGateway {
     /// Until when it counts as alive, unless it says so again.
     pub until: Timestamp,
 }
+
+/// How much a user uses that is limited for each user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserUsage {
+    /// Tool calls in the last minute.
+    pub calls: u32,
+    /// Programs that run.
+    pub programs: u32,
+}
+
+/// What each user uses. Users who use nothing are not in it.
+pub type UsageByUser = BTreeMap<UserName, UserUsage>;
 
 /// Stores the gateways that share the store.
 pub trait FleetStore: Send + Sync {
@@ -33,4 +47,16 @@ pub trait FleetStore: Send + Sync {
     /// # Errors
     /// If the store cannot be read.
     fn gateway(&self, id: &GatewayId) -> Result<Option<StoredGateway>, StoreError>;
+
+    /// Stores what users use at a gateway at present, and returns what they use at all other gateways
+    /// that are alive, added up.
+    ///
+    /// # Errors
+    /// If the store cannot be read or written.
+    fn exchange_usage(
+        &self,
+        id: &GatewayId,
+        usage: &UsageByUser,
+        now: Timestamp,
+    ) -> Result<UsageByUser, StoreError>;
 }

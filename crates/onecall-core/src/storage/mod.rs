@@ -36,7 +36,7 @@ pub use self::audit_chain::{
 };
 pub use self::audit_report::{AuditProblem, AuditReport};
 pub use self::error::StoreError;
-pub use self::fleet::{FleetStore, StoredGateway};
+pub use self::fleet::{FleetStore, StoredGateway, UsageByUser, UserUsage};
 pub use self::journal::{
     DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals, Lease,
     StoredJournal,

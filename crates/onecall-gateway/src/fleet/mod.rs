@@ -3,6 +3,7 @@
 
 mod forwarding;
 mod proof;
+mod usage;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use self::forwarding::Clients;
 pub use self::forwarding::{ForwardError, ForwardedRequest, ForwardedResponse};
 use self::proof::SeenProofs;
 pub use self::proof::{InvalidProof, PROOF_HEADER, ProvenRequest};
+pub(crate) use self::usage::UsageCounters;
 
 /// How often a gateway says within one lease that it lives.
 const RENEWALS_PER_LEASE: u32 = 3;

@@ -27,6 +27,8 @@ struct Users {
     windows: HashMap<UserName, Window>,
     /// The number of users at which those without recent calls are removed.
     next_sweep: usize,
+    /// How many calls users have made at other gateways in the last minute.
+    elsewhere: HashMap<UserName, u32>,
 }
 
 /// The calls of one user in each of the last seconds.
@@ -43,8 +45,27 @@ impl CallRates {
     /// Lets each user make at most `limit` calls in a minute.
     #[must_use]
     pub fn new(limit: u32) -> Self {
-        let users = Users { windows: HashMap::new(), next_sweep: FIRST_SWEEP };
+        let users =
+            Users { windows: HashMap::new(), next_sweep: FIRST_SWEEP, elsewhere: HashMap::new() };
         Self { limit, begun: Instant::now(), users: Mutex::new(users) }
+    }
+
+    /// How many calls each user has made here in the last minute.
+    #[must_use]
+    pub fn calls_by_user(&self) -> HashMap<UserName, u32> {
+        let second = self.second(Instant::now());
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = users.windows.iter_mut().map(|(user, it)| (user.clone(), it.advance(second)));
+        calls.filter(|(_, calls)| *calls > 0).collect()
+    }
+
+    /// Sets how many calls each user has made at other gateways in the last minute. They count, too.
+    pub fn set_calls_elsewhere(&self, calls: HashMap<UserName, u32>) {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).elsewhere = calls;
+    }
+
+    fn second(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.begun).as_secs()
     }
 
     /// Counts a call.
@@ -52,10 +73,12 @@ impl CallRates {
     /// # Errors
     /// In how many seconds to try again, if the user has made too many calls.
     fn count(&self, user: &UserName, now: Instant) -> Result<(), u64> {
-        let second = now.saturating_duration_since(self.begun).as_secs();
+        let second = self.second(now);
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let elsewhere = users.elsewhere.get(user).copied().unwrap_or(0);
+        let limit = self.limit.saturating_sub(elsewhere);
         if let Some(window) = users.windows.get_mut(user) {
-            return window.count(self.limit, second);
+            return window.count(limit, second);
         }
         if users.windows.len() >= users.next_sweep {
             users.windows.retain(|_, window| window.advance(second) > 0);
@@ -65,7 +88,7 @@ impl CallRates {
             .windows
             .entry(user.clone())
             .or_insert_with(|| Window::new(second))
-            .count(self.limit, second)
+            .count(limit, second)
     }
 }
 

@@ -1,11 +1,14 @@
 //! The gateways that share the store, in PostgreSQL.
 
-use onecall_core::storage::{FleetStore, StoreError, StoredGateway};
+use onecall_core::storage::{FleetStore, StoreError, StoredGateway, UsageByUser};
 use onecall_core::{GatewayId, Timestamp};
 
 use super::PostgresStore;
 use super::columns::Text;
-use crate::rows::gateways::{FORGOTTEN_AFTER, GATEWAY_COLUMNS, read_gateway};
+use crate::rows::Columns as _;
+use crate::rows::gateways::{
+    FORGOTTEN_AFTER, GATEWAY_COLUMNS, add_usage, read_gateway, usage_text,
+};
 
 impl FleetStore for PostgresStore {
     fn put_gateway(&self, gateway: &StoredGateway, now: Timestamp) -> Result<(), StoreError> {
@@ -32,6 +35,24 @@ impl FleetStore for PostgresStore {
             let query = format!("SELECT {GATEWAY_COLUMNS} FROM gateways WHERE id = $1");
             let row = queries.query_optional(&query, &[&id.as_str()]).await?;
             row.map(|row| read_gateway(&row)).transpose()
+        })
+    }
+
+    fn exchange_usage(
+        &self,
+        id: &GatewayId,
+        usage: &UsageByUser,
+        now: Timestamp,
+    ) -> Result<UsageByUser, StoreError> {
+        self.write(None, async |queries| {
+            let update = "UPDATE gateways SET usage = $2 WHERE id = $1";
+            queries.execute(update, &[&id.as_str(), &Text(&usage_text(usage))]).await?;
+            let others = "SELECT usage FROM gateways WHERE id <> $1 AND until_ms > $2";
+            let mut total = UsageByUser::new();
+            for row in queries.query(others, &[&id.as_str(), &now.0]).await? {
+                add_usage(&mut total, &row.text(0)?);
+            }
+            Ok(total)
         })
     }
 }

@@ -1,11 +1,13 @@
 //! The gateways that share the store, in SQLite.
 
-use onecall_core::storage::{FleetStore, StoreError, StoredGateway};
+use onecall_core::storage::{FleetStore, StoreError, StoredGateway, UsageByUser};
 use onecall_core::{GatewayId, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::SqliteStore;
-use crate::rows::gateways::{FORGOTTEN_AFTER, GATEWAY_COLUMNS, read_gateway};
+use crate::rows::gateways::{
+    FORGOTTEN_AFTER, GATEWAY_COLUMNS, add_usage, read_gateway, usage_text,
+};
 
 impl FleetStore for SqliteStore {
     fn put_gateway(&self, gateway: &StoredGateway, now: Timestamp) -> Result<(), StoreError> {
@@ -16,7 +18,9 @@ impl FleetStore for SqliteStore {
             )?;
             let StoredGateway { id, address, until } = gateway;
             transaction.execute(
-                "INSERT OR REPLACE INTO gateways (id, address, until_ms) VALUES (?1, ?2, ?3)",
+                "INSERT INTO gateways (id, address, until_ms) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (id)
+                 DO UPDATE SET address = excluded.address, until_ms = excluded.until_ms",
                 params![id.as_str(), address, until.0],
             )?;
             Ok(())
@@ -36,6 +40,27 @@ impl FleetStore for SqliteStore {
             let query = format!("SELECT {GATEWAY_COLUMNS} FROM gateways WHERE id = ?1");
             let mut statement = connection.prepare_cached(&query)?;
             statement.query_row(params![id.as_str()], |row| read_gateway(row)).optional()
+        })
+    }
+
+    fn exchange_usage(
+        &self,
+        id: &GatewayId,
+        usage: &UsageByUser,
+        now: Timestamp,
+    ) -> Result<UsageByUser, StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached("UPDATE gateways SET usage = ?2 WHERE id = ?1")?
+                .execute(params![id.as_str(), usage_text(usage)])?;
+            let others = "SELECT usage FROM gateways WHERE id <> ?1 AND until_ms > ?2";
+            let mut statement = transaction.prepare_cached(others)?;
+            let mut rows = statement.query(params![id.as_str(), now.0])?;
+            let mut total = UsageByUser::new();
+            while let Some(row) = rows.next()? {
+                add_usage(&mut total, &row.get::<_, String>(0)?);
+            }
+            Ok(total)
         })
     }
 }

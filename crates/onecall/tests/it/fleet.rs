@@ -209,6 +209,53 @@ fn a_login_link_works_at_every_gateway() {
 }
 
 #[test]
+fn the_calls_of_a_user_are_limited_over_all_gateways() {
+    let fleet = TestFleet::new(&json!({ "users": { "calls_per_minute": 5 } }));
+    let (one, other) = (fleet.start(), fleet.start());
+    let [anna, ben] = ["anna", "ben"].map(|name| bearer(&personal_token(&one, name, &[])));
+    let code = "for _ in range(5):\n    await mcp__fixture__echo(value=1)\nprint('five')";
+    assert_eq!(Client::open(one.address, &[&anna]).run(1, code), success("five"));
+    // The gateways exchange what users use every second.
+    let client = Client::open(other.address, &[&anna]);
+    let mut asked = 0;
+    assert!(wait_until(TIMEOUT, || {
+        asked += 1;
+        let answer = client.run(asked, "await mcp__fixture__echo(value=1)");
+        answer.contains("'calls_per_minute' in users permits no more")
+    }));
+    assert_eq!(Client::open(other.address, &[&ben]).run(1, code), success("five"));
+}
+
+#[test]
+fn the_programs_of_a_user_are_limited_over_all_gateways() {
+    let fleet = TestFleet::new(&json!({ "users": { "max_programs": 1 } }));
+    let (one, other) = (fleet.start(), fleet.start());
+    let anna = bearer(&personal_token(&one, "anna", &[]));
+    let (first, second) =
+        (Client::open(one.address, &[&anna]), Client::open(other.address, &[&anna]));
+    let mut hanging = first.start(1, "await mcp__fixture__hang()", "t");
+    let call = "notifications/progress";
+    while hanging.next_event().expect("an event").data["method"] != call {}
+    // Until the other gateway knows of the program, it begins one itself.
+    let mut id = 1;
+    let mut waiting = None;
+    assert!(wait_until(TIMEOUT, || {
+        id += 1;
+        let mut begun = second.start(id, "print('ran')", "t");
+        let is_shown = |it: &Value| it["method"] == call || it.get("result").is_some();
+        let mut shown = || begun.next_event().expect("an event").data;
+        let shown = std::iter::repeat_with(&mut shown).find(is_shown).expect("an event");
+        let message = shown["params"]["message"].as_str();
+        let waits = message == Some("the program waits until others end");
+        waiting = Some(begun).filter(|_| waits);
+        waits
+    }));
+    drop(hanging);
+    first.send(Request::new("DELETE", "/mcp"));
+    assert_eq!(text(&waiting.expect("a program that waits").message()), success("ran"));
+}
+
+#[test]
 fn a_run_goes_on_when_its_gateway_is_killed() {
     for store in ["file", "database"] {
         let fleet = TestFleet::new(&json!({ "store": store, "durable": true }));
