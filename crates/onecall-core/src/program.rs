@@ -215,7 +215,7 @@ impl Default for RunLimits {
             max_output_bytes: 65_536,
             memory_bytes: 512 * 1024 * 1024,
             max_tool_calls: 1_000,
-            max_parallel_calls: 32,
+            max_parallel_calls: 64,
         }
     }
 }

@@ -343,7 +343,7 @@ pub(crate) const EXECUTION: &[Key] = &[
     key(
         "max_parallel_calls",
         ValueKind::Integer { min: 1, max: 10_000 },
-        "32",
+        "64",
         "How many tool calls of a program run at once; others wait.",
     ),
     key(

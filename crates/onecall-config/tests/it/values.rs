@@ -141,7 +141,7 @@ execution:
   max_output_bytes: 65536
   memory_mb: 512
   max_tool_calls: 1000
-  max_parallel_calls: 32
+  max_parallel_calls: 64
 "#;
     let financial = StdioTransport {
         args: vec!["./financial-data-mcp/dist/index.js".into()],
