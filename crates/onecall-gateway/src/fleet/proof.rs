@@ -167,7 +167,7 @@ mod tests {
 
     use onecall_config::FleetConfig;
     use onecall_core::Secret;
-    use onecall_core::storage::{FleetStore, StoreError, StoredGateway};
+    use onecall_core::storage::{FleetStore, StoreError, StoredGateway, UsageByUser};
     use reqwest::Method;
     use reqwest::header::HeaderMap;
 
@@ -186,6 +186,15 @@ mod tests {
 
         fn gateway(&self, _: &GatewayId) -> Result<Option<StoredGateway>, StoreError> {
             Ok(None)
+        }
+
+        fn exchange_usage(
+            &self,
+            _: &GatewayId,
+            _: &UsageByUser,
+            _: Timestamp,
+        ) -> Result<UsageByUser, StoreError> {
+            Ok(UsageByUser::new())
         }
     }
 
