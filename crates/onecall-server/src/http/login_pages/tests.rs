@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hyper::Request;
 use onecall_config::{Config, Directories, ServerConfig};
 use onecall_core::UserName;
 use onecall_gateway::{BrowserProof, TypedUserName};
