@@ -4,7 +4,7 @@
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -203,6 +203,12 @@ impl PostgresServer {
         let created = self.psql("postgres", &format!("CREATE DATABASE {name}"));
         assert!(created.status.success(), "{created:?}");
         self.url(&name)
+    }
+
+    /// Where the server listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
     /// Executes statements in the database with this URL, and returns the values that they print.

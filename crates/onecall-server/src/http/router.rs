@@ -221,6 +221,10 @@ impl HttpRouter {
             Ok(proven) => proven,
             Err(error) => {
                 tracing::warn!("a forwarded request is refused: {error}");
+                if error == InvalidProof::OtherGateway {
+                    let message = format!("Misdirected Request: {error}\n");
+                    return text(StatusCode::MISDIRECTED_REQUEST, &message).into();
+                }
                 return text(StatusCode::FORBIDDEN, &format!("Forbidden: {error}\n")).into();
             }
         };

@@ -1,5 +1,10 @@
 //! Several gateways that share a store: a client may reach any of them.
 
+mod chaos;
+mod database;
+mod features;
+
+use std::net::SocketAddr;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -36,7 +41,11 @@ impl TestFleet {
 
     /// Starts one more gateway.
     fn start(&self) -> HttpGateway {
-        let address = format!("127.0.0.1:{}", free_port());
+        self.start_at(free_address(), &[])
+    }
+
+    /// Starts one more gateway at this address, with more arguments.
+    fn start_at(&self, address: SocketAddr, arguments: &[&str]) -> HttpGateway {
         let mut settings = self.settings.clone();
         settings["fleet"] = json!({
             "advertise": format!("http://{address}"),
@@ -44,7 +53,7 @@ impl TestFleet {
             "lease_seconds": 3,
             "drain_seconds": 0,
         });
-        HttpGateway::serve(&address, &[], &settings, |command| {
+        HttpGateway::serve(&address.to_string(), arguments, &settings, |command| {
             command.stdin(Stdio::null());
         })
         .0
@@ -53,6 +62,11 @@ impl TestFleet {
     fn received(&self) -> ReceivedMessages {
         ReceivedMessages::in_file(self.folder.path("received"))
     }
+}
+
+/// An address of this machine that was free a moment ago.
+fn free_address() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], free_port()))
 }
 
 fn success(output: &str) -> String {
