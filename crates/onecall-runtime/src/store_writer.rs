@@ -239,4 +239,56 @@ mod tests {
         drop(go);
         assert!(writer.close(TIMEOUT));
     }
+
+    #[test]
+    fn writes_wait_while_the_store_cannot_be_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        let (restore, restored) = mpsc::channel::<()>();
+        let (tried, tries) = mpsc::channel();
+        writer.submit(0, move |store| {
+            if restored.try_recv() == Err(mpsc::TryRecvError::Empty) {
+                _ = tried.send(());
+                let (store, cause) = (String::new(), "no connection".into());
+                return Err(StoreError::Unreachable { store, cause });
+            }
+            put(store, 0)
+        });
+        for number in 1..2_000 {
+            writer.submit(1, move |store| put(store, number));
+        }
+        for _ in 0..2 {
+            tries.recv_timeout(TIMEOUT).unwrap();
+        }
+        let (waiting, dropped) = (writer.waiting(), writer.dropped());
+        // The thread has taken the first one out of the queue.
+        assert_eq!(waiting, u64::try_from(QUEUE_LENGTH).unwrap() + 1);
+        assert_eq!(waiting + dropped, 2_000);
+        drop(restore);
+        // The last one is written after all others.
+        let (written, is_written) = mpsc::channel();
+        while writer.waiting() == waiting {
+            thread::yield_now();
+        }
+        writer.submit(0, move |_| {
+            _ = written.send(());
+            Ok(())
+        });
+        is_written.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!(open(&folder).shapes().unwrap().len(), QUEUE_LENGTH + 1);
+    }
+
+    #[test]
+    fn a_writer_that_is_closed_does_not_wait_for_its_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        for _ in 0..10 {
+            writer.submit(0, |_| {
+                let (store, cause) = (String::new(), "no connection".into());
+                Err(StoreError::Unreachable { store, cause })
+            });
+        }
+        assert!(writer.close(TIMEOUT));
+        assert_eq!((writer.dropped(), writer.waiting()), (10, 0));
+    }
 }

@@ -106,6 +106,16 @@ impl PostgresServer {
         Some(server)
     }
 
+    /// Creates a server that has on disk what it commits, and starts it: what it costs can be measured. The
+    /// result is `None` as with [`start_new`](Self::start_new).
+    #[must_use]
+    pub fn start_safe() -> Option<Self> {
+        let mut server = Self::create()?;
+        server.options = vec!["fsync=on".to_owned()];
+        server.start();
+        Some(server)
+    }
+
     /// Creates a server with a certificate for `localhost` and starts it. The path is that of the root by
     /// which the certificate is trusted. The result is `None` as with [`start_new`](Self::start_new).
     #[must_use]
