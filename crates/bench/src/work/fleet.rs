@@ -8,7 +8,6 @@ use std::thread;
 use serde_json::{Value, json};
 use testkit::postgres::PostgresServer;
 
-use super::HELLO;
 use crate::rounds::{Contender, Ratio, interleave, timed};
 use crate::section::Section;
 use crate::server::Server;
@@ -37,8 +36,8 @@ const PROGRAMS: u32 = 64;
 /// How many runs the sizes are measured with.
 const STORED_RUNS: u32 = 200;
 
-const ONE: &str = "one gateway on one core, per program of 64 at once";
-const TWO: &str = "two gateways on a core each, per program of 64 at once";
+const ONE: &str = "64 usual programs at once on one gateway with one core, per program";
+const TWO: &str = "64 usual programs at once on two gateways with a core each, per program";
 const BARE: &str = "a usual program, nothing stored";
 const RECORDED_IN_FILE: &str = "a usual program, recorded in SQLite";
 const RECORDED: &str = "a usual program, recorded in PostgreSQL";
@@ -181,7 +180,7 @@ fn measure_gateways(
     let mut two = [gateway("fleet-two-a", "0")?, gateway("fleet-two-b", "1")?];
     let programs = f64::from(PROGRAMS);
     let contenders = vec![
-        Contender::new(ONE, || Ok(alone.run_at_once(PROGRAMS, HELLO, "hello")? / programs)),
+        Contender::new(ONE, || Ok(alone.run_at_once(PROGRAMS, USUAL, USUAL_PRINTED)? / programs)),
         Contender::new(TWO, || {
             let (ended, seconds) = timed(|| run_on_all(&mut two));
             ended.map(|()| seconds / programs)
@@ -195,7 +194,7 @@ fn measure_gateways(
 /// Runs an equal share of the programs on each gateway, at the same time.
 fn run_on_all(gateways: &mut [Server; 2]) -> Result<(), String> {
     thread::scope(|scope| {
-        let run = |gateway: &mut Server| gateway.run_at_once(PROGRAMS / 2, HELLO, "hello");
+        let run = |gateway: &mut Server| gateway.run_at_once(PROGRAMS / 2, USUAL, USUAL_PRINTED);
         let [first, second] = gateways;
         let first = scope.spawn(move || run(first));
         run(second)?;

@@ -391,6 +391,12 @@ impl HttpRouter {
             let message = "Invalid Request: this is not an MCP message";
             response = rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, message);
         }
+        if self.gateway.is_draining() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+            // This is how rmcp responds to a request that ends without an answer.
+            let message = "Bad Gateway: this gateway stops before the program has ended; if it is durable, it \
+                           goes on at another one\n";
+            response = text(StatusCode::BAD_GATEWAY, message);
+        }
         Reply { response, kept }
     }
 }

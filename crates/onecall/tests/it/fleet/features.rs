@@ -8,6 +8,7 @@ use testkit::load_balancer::LoadBalancer;
 use testkit::process::wait_until;
 
 use super::{TestFleet, free_address, run_in, success};
+use crate::postgres;
 use crate::support::http_gateway::{Client, HttpGateway, call, stateless, stateless_request, text};
 use crate::support::raw_http::{HttpResponse, Request};
 use crate::support::{CommandResult, TIMEOUT, finish, fixture};
@@ -243,4 +244,27 @@ fn the_end_of_a_forwarding_gateway_cancels_nothing() {
     // The session is still there.
     let message = call(2, "print(1)", &json!({})).to_string();
     assert_eq!(client.send(Request::message(&message)).status, 200);
+}
+
+#[test]
+fn a_running_gateway_goes_on_when_a_newer_one_has_changed_the_schema() {
+    let Some(server) = postgres::server() else { return };
+    let pair = Pair::new(&json!({ "durable": true }));
+    let run = |gateway: &HttpGateway| text(&gateway.start_stateless(1, "print(1)").message());
+    assert_eq!((run(&pair.one), run(&pair.other)), (success("1"), success("1")));
+    let url = pair.fleet.settings["store"]["url"].as_str().unwrap().to_owned();
+    let recorded = || server.execute(&url, "SELECT count(*) FROM onecall.runs");
+    assert!(wait_until(TIMEOUT, || recorded() == "2"));
+    // What a migration of the next version does: it adds, and changes nothing that is there.
+    server.execute(
+        &url,
+        "ALTER TABLE onecall.runs ADD COLUMN added TEXT; CREATE TABLE onecall.added (a BIGINT);
+         UPDATE onecall.version SET number = number + 1",
+    );
+    assert_eq!((run(&pair.one), run(&pair.other)), (success("1"), success("1")));
+    assert!(wait_until(TIMEOUT, || recorded() == "4"));
+    // A gateway of this version that starts now is refused, and says what to do.
+    let refused = pair.command(&["serve", "--http", "127.0.0.1:0"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("update onecall"), "{refused:?}");
 }

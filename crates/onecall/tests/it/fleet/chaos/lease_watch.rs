@@ -15,6 +15,7 @@ CREATE TABLE watch.log (
   fence BIGINT,
   fault TEXT
 );
+CREATE INDEX ON watch.log (run, number);
 
 CREATE FUNCTION watch.note_lease() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
