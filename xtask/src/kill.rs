@@ -1,5 +1,5 @@
-//! Long forms of the tests of durable runs: gateways that are killed, and programs that are suspended
-//! and continued in a new process.
+//! Long forms of the tests of durable runs: gateways that are killed, alone or as a fleet, and programs that
+//! are suspended and continued in a new process.
 
 use std::path::PathBuf;
 
@@ -12,6 +12,13 @@ Usage: cargo xtask kill [OPTIONS]
 
   --programs N  how many programs with effects are run, 200 unless told otherwise
   --seed N      where the gateway is killed, and what is approved
+";
+
+const FLEET_HELP: &str = "\
+Usage: cargo xtask fleet [OPTIONS]
+
+  --programs N  how many programs with effects are run, 1000 unless told otherwise
+  --seed N      what happens to the gateways, and what is approved
 ";
 
 const USERS_HELP: &str = "\
@@ -36,6 +43,19 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         variables.push(("ONECALL_KILL_PROGRAMS", "200".into()));
     }
     run_tests("durable::kill::", &variables)
+}
+
+/// Kills, stops and cuts off three gateways while programs have effects on a server that counts them.
+pub fn fleet(arguments: &[String]) -> Result<(), String> {
+    let options = [("--programs", "ONECALL_FLEET_PROGRAMS"), ("--seed", "ONECALL_FLEET_SEED")];
+    let Some(mut variables) = parse(arguments, &options, FLEET_HELP)? else { return Ok(()) };
+    if testkit::postgres::binaries().is_none() {
+        return Err("PostgreSQL is not installed, which the gateways share".to_owned());
+    }
+    if !variables.iter().any(|(name, _)| *name == "ONECALL_FLEET_PROGRAMS") {
+        variables.push(("ONECALL_FLEET_PROGRAMS", "1000".into()));
+    }
+    run_tests("fleet::chaos::", &variables)
 }
 
 /// Has many users run programs at once, and checks that nothing of one reaches another.

@@ -1,5 +1,5 @@
 //! The commands of this repository: `cargo xtask demo | test | interop | side-by-side | conformance |
-//! containers | container-profile | fuzz | bench | soak | kill | users | resume-corpus | tokens | deny |
+//! containers | container-profile | fuzz | bench | soak | kill | fleet | users | resume-corpus | tokens | deny |
 //! licences | messages | sbom | dist`.
 
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a developer reads what this says")]
@@ -41,6 +41,7 @@ Usage: cargo xtask <COMMAND>
   bench              measure onecall against bare calls and its peers, in one run (see bench --help)
   soak               load it for minutes while things break, and say what broke (see soak --help)
   kill               kill the gateway while programs have effects, and count those (see kill --help)
+  fleet              kill, stop and cut off three gateways meanwhile (see fleet --help)
   users              run programs of many users at once, and check that nothing of one reaches another
   resume-corpus      suspend every test program at a random call and continue it in a new process
   tokens             count what a model reads with direct calls and with onecall (see tokens --help)
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(rest),
         "soak" => soak::run(rest),
         "kill" => kill::run(rest),
+        "fleet" => kill::fleet(rest),
         "users" => kill::users(rest),
         "resume-corpus" => kill::resume_corpus(rest),
         "tokens" => tokens::run(rest),

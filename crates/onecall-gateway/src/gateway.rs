@@ -23,7 +23,7 @@ use onecall_policy::PolicyErrors;
 use onecall_runtime::{
     AuditWriter, Cache, CallRates, Directory, LearnedTypes, Metrics, MetricsState, NameLookup,
     Observer, Plan, PlanAnswer, PlanFailure, PlanProblems, PlanRequest, Preview, Recorder,
-    Redactor, RunOptions, SaveError, Sessions, StoreWriter, UserAccess,
+    Redactor, RunOptions, SaveError, Sessions, StoreQueue, StoreWriter, UserAccess,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -656,7 +656,12 @@ impl Gateway {
         let servers = self.bridge.status().into_iter().map(|it| (it.name.clone(), is_up(&it)));
         let engines = &self.shared.engines;
         let (workers, load) = (engines.workers_started(), engines.load());
-        let state = MetricsState { servers: servers.collect(), workers, load };
+        let unrecorded = self.shared.recorder.as_ref().map_or(0, |recorder| recorder.dropped());
+        let store_queue = self.store.as_ref().map(|store| StoreQueue {
+            waiting: store.waiting(),
+            dropped: store.dropped().saturating_add(unrecorded),
+        });
+        let state = MetricsState { servers: servers.collect(), workers, load, store_queue };
         self.shared.metrics.page(&state)
     }
 

@@ -74,7 +74,7 @@ impl Gateway {
         let Some(store) = self.store.as_ref().map(|writer| Arc::clone(writer.store())) else {
             return Ok(());
         };
-        let read = tokio::task::spawn_blocking(move || store.version().map(drop));
+        let read = tokio::task::spawn_blocking(move || store.check());
         let problem = match timeout(RESPONSE_TIMEOUT, read).await {
             Ok(Ok(Ok(()))) => return Ok(()),
             Ok(Ok(Err(error))) => error.to_string(),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use onecall_catalog::{ObservedOutput, Shape, content_digest};
-use onecall_core::storage::{ShapeKey, StoredShape};
+use onecall_core::storage::{ShapeKey, StoreError, StoredShape};
 use onecall_core::{CallableName, ServerName, ToolSpec, ToolValue};
 
 use crate::StoreWriter;
@@ -116,11 +116,15 @@ impl LearnedTypes {
                     Some(StoredShape { samples, shape: json })
                 });
                 match known.filter(|_| updated.is_ok()) {
-                    Some(known) => _ = learned.shapes().insert(key, known),
-                    None => learned.shapes().entry(key).or_default().add(shape),
+                    Some(known) => _ = learned.shapes().insert(key.clone(), known),
+                    None => learned.shapes().entry(key.clone()).or_default().add(shape),
                 }
                 learned.revision.fetch_add(1, Ordering::Release);
-                updated
+                match updated {
+                    // This process has learned from the result, and must not do so again.
+                    Err(StoreError::Unreachable { .. }) => Ok(()),
+                    updated => updated,
+                }
             }),
             None => {
                 tokio::task::spawn_blocking(move || {

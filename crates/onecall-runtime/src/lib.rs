@@ -43,7 +43,7 @@ pub use directory::{Directory, LastKnownSpecs, NameLookup};
 pub use journal::{Difference, Divergence, Journal, JournalError, JournalWriter};
 pub use layers::{Cache, CallRates, ServerIdentities};
 pub use learned_types::LearnedTypes;
-pub use metrics::{CacheLookup, Metrics, MetricsState};
+pub use metrics::{CacheLookup, Metrics, MetricsState, StoreQueue};
 pub use names::PermittedTools;
 pub use observer::{NoopObserver, Observer};
 pub use plan::{Plan, PlanFailure, PlanLookup, PlanProblem, PlanProblems, PlanRequest, check_plan};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,10 +14,14 @@ const QUEUE_LENGTH: usize = 1024;
 /// How many bytes the queued writes may hold.
 const QUEUE_BYTES: u64 = 128 * 1024 * 1024;
 
-type WriteJob = Box<dyn FnOnce(&dyn Store) -> Result<(), StoreError> + Send>;
+/// How long a write waits before it is tried again while the store cannot be reached.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// A thread that executes writes in the order in which they are submitted. If the queue is full, a
-/// write is dropped and counted: no program waits for a slow disk.
+type WriteJob = Box<dyn Fn(&dyn Store) -> Result<(), StoreError> + Send>;
+
+/// A thread that executes writes in the order in which they are submitted. While the store cannot be
+/// reached, they wait. If the queue is full, a write is dropped and counted: no program waits for a slow
+/// disk.
 pub struct StoreWriter {
     store: Arc<dyn Store>,
     state: Arc<QueueState>,
@@ -28,8 +32,44 @@ pub struct StoreWriter {
 
 #[derive(Default)]
 struct QueueState {
+    waiting: AtomicU64,
     waiting_bytes: AtomicU64,
     dropped: AtomicU64,
+    /// Whether no write is tried again any more.
+    is_closing: Mutex<bool>,
+    closing: Condvar,
+}
+
+impl QueueState {
+    fn add(&self, bytes: u64) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn remove(&self, bytes: u64) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn count_dropped(&self) -> u64 {
+        self.dropped.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn is_closing(&self) -> bool {
+        *self.is_closing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        *self.is_closing.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.closing.notify_all();
+    }
+
+    /// Waits until a write may be tried again.
+    fn pause(&self) {
+        let is_closing = self.is_closing.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.closing.wait_timeout_while(is_closing, RETRY_PAUSE, |closing| !*closing);
+        drop(waited);
+    }
 }
 
 impl StoreWriter {
@@ -64,27 +104,33 @@ impl StoreWriter {
     pub fn submit(
         &self,
         bytes: usize,
-        work: impl FnOnce(&dyn Store) -> Result<(), StoreError> + Send + 'static,
+        work: impl Fn(&dyn Store) -> Result<(), StoreError> + Send + 'static,
     ) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(queue) = queue.as_ref() else {
-            self.state.dropped.fetch_add(1, Ordering::Relaxed);
+            self.state.count_dropped();
             return;
         };
         let waiting = self.state.waiting_bytes.load(Ordering::Relaxed);
         if waiting.saturating_add(bytes) <= QUEUE_BYTES {
-            self.state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.state.add(bytes);
             if queue.try_send((bytes, Box::new(work))).is_ok() {
                 return;
             }
-            self.state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.state.remove(bytes);
         }
-        if self.state.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
+        if self.state.count_dropped() == 0 {
             tracing::warn!(
                 "the store cannot write as fast as data arrives; some of it will be missing"
             );
         }
+    }
+
+    /// How many writes wait to be executed.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.state.waiting.load(Ordering::Relaxed)
     }
 
     /// How many writes were dropped.
@@ -94,8 +140,9 @@ impl StoreWriter {
     }
 
     /// Closes the queue and waits at most `timeout` until all writes are done; returns whether
-    /// they are.
+    /// they are. Those that cannot be executed now are dropped.
     pub fn close(&self, timeout: Duration) -> bool {
+        self.state.close();
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         !matches!(finished.recv_timeout(timeout), Err(mpsc::RecvTimeoutError::Timeout))
@@ -106,18 +153,40 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
     // An error that repeats is logged once, not for every write.
     let mut last_logged = None;
     for (bytes, work) in queue {
-        match work(store) {
-            Ok(()) => {}
-            Err(error) if error.was_reported() => {}
-            Err(error) => {
-                let text = error.to_string();
-                if last_logged.as_ref() != Some(&text) {
-                    tracing::warn!("{text}");
-                    last_logged = Some(text);
+        let (mut was_unreachable, dropped_before) = (false, state.dropped.load(Ordering::Relaxed));
+        loop {
+            let done = work(store);
+            match &done {
+                Ok(()) => {}
+                Err(error) if error.was_reported() => {}
+                Err(error) => {
+                    let text = error.to_string();
+                    if last_logged.as_ref() != Some(&text) {
+                        tracing::warn!("{text}");
+                        last_logged = Some(text);
+                    }
                 }
             }
+            if !matches!(done, Err(StoreError::Unreachable { .. })) {
+                break;
+            }
+            if state.is_closing() {
+                state.count_dropped();
+                break;
+            }
+            was_unreachable = true;
+            state.pause();
         }
-        state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        state.remove(bytes);
+        if was_unreachable && !state.is_closing() {
+            last_logged = None;
+            let dropped = state.dropped.load(Ordering::Relaxed).saturating_sub(dropped_before);
+            let waiting = state.waiting.load(Ordering::Relaxed);
+            tracing::info!(
+                "the store can be reached again: {waiting} writes have waited for it, and {dropped} were \
+                 dropped"
+            );
+        }
     }
 }
 
@@ -169,5 +238,57 @@ mod tests {
         assert!(writer.dropped() > 3_000, "{}", writer.dropped());
         drop(go);
         assert!(writer.close(TIMEOUT));
+    }
+
+    #[test]
+    fn writes_wait_while_the_store_cannot_be_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        let (restore, restored) = mpsc::channel::<()>();
+        let (tried, tries) = mpsc::channel();
+        writer.submit(0, move |store| {
+            if restored.try_recv() == Err(mpsc::TryRecvError::Empty) {
+                _ = tried.send(());
+                let (store, cause) = (String::new(), "no connection".into());
+                return Err(StoreError::Unreachable { store, cause });
+            }
+            put(store, 0)
+        });
+        for number in 1..2_000 {
+            writer.submit(1, move |store| put(store, number));
+        }
+        for _ in 0..2 {
+            tries.recv_timeout(TIMEOUT).unwrap();
+        }
+        let (waiting, dropped) = (writer.waiting(), writer.dropped());
+        // The thread has taken the first one out of the queue.
+        assert_eq!(waiting, u64::try_from(QUEUE_LENGTH).unwrap() + 1);
+        assert_eq!(waiting + dropped, 2_000);
+        drop(restore);
+        // The last one is written after all others.
+        let (written, is_written) = mpsc::channel();
+        while writer.waiting() == waiting {
+            thread::yield_now();
+        }
+        writer.submit(0, move |_| {
+            _ = written.send(());
+            Ok(())
+        });
+        is_written.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!(open(&folder).shapes().unwrap().len(), QUEUE_LENGTH + 1);
+    }
+
+    #[test]
+    fn a_writer_that_is_closed_does_not_wait_for_its_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        for _ in 0..10 {
+            writer.submit(0, |_| {
+                let (store, cause) = (String::new(), "no connection".into());
+                Err(StoreError::Unreachable { store, cause })
+            });
+        }
+        assert!(writer.close(TIMEOUT));
+        assert_eq!((writer.dropped(), writer.waiting()), (10, 0));
     }
 }

@@ -4,7 +4,7 @@
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -106,6 +106,16 @@ impl PostgresServer {
         Some(server)
     }
 
+    /// Creates a server that has on disk what it commits, and starts it: what it costs can be measured. The
+    /// result is `None` as with [`start_new`](Self::start_new).
+    #[must_use]
+    pub fn start_safe() -> Option<Self> {
+        let mut server = Self::create()?;
+        server.options = vec!["fsync=on".to_owned()];
+        server.start();
+        Some(server)
+    }
+
     /// Creates a server with a certificate for `localhost` and starts it. The path is that of the root by
     /// which the certificate is trusted. The result is `None` as with [`start_new`](Self::start_new).
     #[must_use]
@@ -203,6 +213,12 @@ impl PostgresServer {
         let created = self.psql("postgres", &format!("CREATE DATABASE {name}"));
         assert!(created.status.success(), "{created:?}");
         self.url(&name)
+    }
+
+    /// Where the server listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
     /// Executes statements in the database with this URL, and returns the values that they print.

@@ -8,6 +8,7 @@ mod commands;
 mod crowd;
 mod durable;
 mod engines;
+mod fleet;
 mod hello;
 mod memory;
 mod parallel;
@@ -30,13 +31,14 @@ pub struct Work {
 }
 
 /// All measurements, in the order of the report.
-pub const WORKS: [Work; 19] = [
+pub const WORKS: [Work; 20] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "cache", measure: cache::measure },
     Work { name: "records", measure: records::measure },
     Work { name: "audit", measure: audit::measure },
     Work { name: "durable", measure: durable::measure },
+    Work { name: "fleet", measure: fleet::measure },
     Work { name: "parallel", measure: parallel::measure },
     Work { name: "plans", measure: plans::measure },
     Work { name: "policy", measure: policy::measure },

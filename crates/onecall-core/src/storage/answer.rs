@@ -54,6 +54,12 @@ pub trait AnswerStore: Send + Sync {
     /// If the store cannot be read.
     fn answer(&self, key: &AnswerKey, now: Timestamp) -> Result<Option<StoredAnswer>, StoreError>;
 
+    /// Reads something, to find out whether the store responds.
+    ///
+    /// # Errors
+    /// If it does not.
+    fn check(&self) -> Result<(), StoreError>;
+
     /// The current version of the answers.
     ///
     /// # Errors

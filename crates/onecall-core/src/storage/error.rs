@@ -70,6 +70,14 @@ pub enum StoreError {
         /// The error of the database. It is a part of the message, and not shown once more as its source.
         cause: Box<dyn StdError + Send + Sync>,
     },
+    /// The database cannot be reached, or does not answer. It may answer later.
+    #[error("the store '{store}': {cause}")]
+    Unreachable {
+        /// The address of the database without its password.
+        store: String,
+        /// The error of the database. It is a part of the message, and not shown once more as its source.
+        cause: Box<dyn StdError + Send + Sync>,
+    },
     /// The rows of the audit trail that were to be removed are not intact. All of them are kept.
     #[error(
         "the audit trail is not intact, so no old rows are removed: {problem}; see `onecall audit verify`"

@@ -80,16 +80,22 @@ pub enum ForwardError {
     /// The address of the other gateway cannot be used.
     #[error("its address cannot be used")]
     Address,
-    /// The other gateway cannot be reached.
+    /// The other gateway cannot be reached, so it has begun nothing.
     #[error("{0}")]
     Unreachable(String),
+    /// Another gateway is at the address now: the one that is meant has ended.
+    #[error("another gateway has its address")]
+    Replaced,
+    /// The other gateway has not answered. It may have begun what it was asked for.
+    #[error("{0}")]
+    Unanswered(String),
 }
 
 impl Fleet {
     /// Sends a request to another gateway, and returns its answer as soon as that begins.
     ///
     /// # Errors
-    /// If the gateway cannot be reached.
+    /// If the gateway cannot be reached, or does not answer.
     pub async fn forward(
         &self,
         to: &StoredGateway,
@@ -97,8 +103,13 @@ impl Fleet {
     ) -> Result<ForwardedResponse, ForwardError> {
         let url = format!("{}{}", to.address, request.target);
         let url = Url::parse(&url).map_err(|_| ForwardError::Address)?;
-        let unreachable =
-            |error: reqwest::Error| ForwardError::Unreachable(onecall_login::http::cause(&error));
+        let unreachable = |error: reqwest::Error| {
+            let cause = onecall_login::http::cause(&error);
+            match error.is_connect() || error.is_builder() {
+                true => ForwardError::Unreachable(cause),
+                false => ForwardError::Unanswered(cause),
+            }
+        };
         let client = self.clients.of(&to.address, &url).map_err(unreachable)?;
         let proof = self.prove(&to.id, &request);
         let response = client
@@ -109,6 +120,9 @@ impl Fleet {
             .send()
             .await
             .map_err(unreachable)?;
+        if response.status() == StatusCode::MISDIRECTED_REQUEST {
+            return Err(ForwardError::Replaced);
+        }
         let headers = forwarded_headers(response.headers().clone());
         Ok(ForwardedResponse { status: response.status(), headers, response })
     }

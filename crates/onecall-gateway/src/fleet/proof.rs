@@ -63,7 +63,10 @@ pub enum InvalidProof {
     /// The proof was not made with the secret of the fleet, or cannot be read.
     #[error("the request was not forwarded by a gateway of this fleet")]
     Signature,
-    /// The proof is for another request or another gateway.
+    /// The proof is for another gateway: one that had this address before.
+    #[error("the request is for another gateway than the one at this address")]
+    OtherGateway,
+    /// The proof is for another request.
     #[error("the proof belongs to another request")]
     OtherRequest,
     /// The proof is too old, or was made in the future.
@@ -128,7 +131,10 @@ impl Fleet {
         target: &str,
     ) -> Result<ProvenRequest, InvalidProof> {
         let proof = self.read_proof(header).ok_or(InvalidProof::Signature)?;
-        if proof.to != self.id.as_str() || proof.method != method || proof.target != target {
+        if proof.to != self.id.as_str() {
+            return Err(InvalidProof::OtherGateway);
+        }
+        if proof.method != method || proof.target != target {
             return Err(InvalidProof::OtherRequest);
         }
         let (now, at) = (Timestamp::now(), Timestamp(proof.at));

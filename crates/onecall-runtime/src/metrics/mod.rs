@@ -67,6 +67,17 @@ pub struct MetricsState {
     pub workers: Vec<(EngineName, u64)>,
     /// The resources that running programs use.
     pub load: Load,
+    /// The queue of writes to the store, if there is a store.
+    pub store_queue: Option<StoreQueue>,
+}
+
+/// The queue of writes to the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreQueue {
+    /// Records and other writes that wait.
+    pub waiting: u64,
+    /// Those that were dropped, because the store could not be reached or was too slow.
+    pub dropped: u64,
 }
 
 impl Metrics {
@@ -111,6 +122,7 @@ impl Metrics {
         self.expose_runs(&mut page);
         expose_load(&mut page, state.load);
         self.expose_calls(&mut page);
+        expose_store_queue(&mut page, state.store_queue.unwrap_or_default());
         let name = "onecall_workers_started_total";
         page.family(
             name,
@@ -180,6 +192,17 @@ impl CallCounters {
     }
 }
 
+fn expose_store_queue(page: &mut Exposition, queue: StoreQueue) {
+    let name = "onecall_store_writes_waiting";
+    page.family(name, MetricKind::Gauge, "Records and other writes that wait for the store.");
+    page.sample(name, &[], queue.waiting);
+    let name = "onecall_store_writes_dropped_total";
+    let help = "Records and other writes that were dropped, because the store could not be reached or was \
+                too slow.";
+    page.family(name, MetricKind::Counter, help);
+    page.sample(name, &[], queue.dropped);
+}
+
 fn expose_load(page: &mut Exposition, load: Load) {
     let name = "onecall_programs_waiting";
     page.family(name, MetricKind::Gauge, "Programs that wait until others end.");
@@ -216,7 +239,8 @@ mod tests {
             metrics.call_counters(&server).count(CallOutcome::Success, Duration::ZERO);
         }
         let load = Load { running: 0, waiting: 0, reserved_bytes: 0, total_bytes: 0 };
-        let state = MetricsState { servers: Vec::new(), workers: Vec::new(), load };
+        let state =
+            MetricsState { servers: Vec::new(), workers: Vec::new(), load, store_queue: None };
         let page = metrics.page(&state);
         let calls: Vec<&str> =
             page.lines().filter(|line| line.starts_with("onecall_tool_calls_total{")).collect();

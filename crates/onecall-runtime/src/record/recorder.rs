@@ -155,6 +155,12 @@ impl Recorder {
         sizes
     }
 
+    /// How many runs were not recorded, because too many waited.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.state.dropped.load(Ordering::Relaxed)
+    }
+
     /// Adds a run that has begun to those that `close` records.
     pub(super) fn track(&self, run: &Arc<UnfinishedRun>) {
         let mut unfinished = lock(&self.unfinished);

@@ -12,7 +12,7 @@ use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 use onecall_core::Principal;
 use onecall_core::storage::StoredGateway;
-use onecall_gateway::{Fleet, ForwardedRequest, ForwardedResponse, HandleOwner};
+use onecall_gateway::{Fleet, ForwardError, ForwardedRequest, ForwardedResponse, HandleOwner};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
@@ -85,6 +85,13 @@ pub(super) async fn forward(
     let request = ForwardedRequest { method, target, headers, body, principal };
     match fleet.forward(gateway, request).await {
         Ok(response) => passed_on(response),
+        Err(ForwardError::Replaced) => lost_session(),
+        Err(error @ ForwardError::Unanswered(_)) => {
+            tracing::warn!("the gateway {} does not answer: {error}", gateway.id);
+            let message = "Bad Gateway: the gateway that has the session has not answered; it may have begun \
+                           what it was asked for\n";
+            text(StatusCode::BAD_GATEWAY, message)
+        }
         Err(error) => {
             tracing::warn!("cannot reach the gateway {}: {error}", gateway.id);
             unavailable("the gateway that has the session cannot be reached")

@@ -223,6 +223,10 @@ impl HttpRouter {
             Ok(proven) => proven,
             Err(error) => {
                 tracing::warn!("a forwarded request is refused: {error}");
+                if error == InvalidProof::OtherGateway {
+                    let message = format!("Misdirected Request: {error}\n");
+                    return text(StatusCode::MISDIRECTED_REQUEST, &message).into();
+                }
                 return text(StatusCode::FORBIDDEN, &format!("Forbidden: {error}\n")).into();
             }
         };
@@ -424,6 +428,12 @@ impl HttpRouter {
             // This is how rmcp responds to JSON that is not an MCP message.
             let message = "Invalid Request: this is not an MCP message";
             response = rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, message);
+        }
+        if self.gateway.is_draining() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+            // This is how rmcp responds to a request that ends without an answer.
+            let message = "Bad Gateway: this gateway stops before the program has ended; if it is durable, it \
+                           goes on at another one\n";
+            response = text(StatusCode::BAD_GATEWAY, message);
         }
         Reply { response, kept }
     }

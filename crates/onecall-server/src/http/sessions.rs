@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use futures_util::stream::{self, FuturesUnordered};
 use futures_util::{Stream, StreamExt};
+use hyper::http::request::Parts;
 use onecall_core::{GatewayId, UserName};
+use onecall_gateway::PROOF_HEADER;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    RequestId, ServerJsonRpcMessage,
+    GetExtensions, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionConfig,
@@ -22,7 +24,9 @@ use rmcp::transport::streamable_http_server::session::{
 use thiserror::Error;
 use tokio::time::timeout;
 
-use super::streams::{HttpSessionTable, RECONNECT_DELAY, StreamListener, TrackedStream};
+use super::streams::{
+    HttpSessionTable, RECONNECT_DELAY, StreamListener, StreamPeer, TrackedStream,
+};
 use crate::request_id;
 
 /// How often sessions are checked.
@@ -182,12 +186,21 @@ impl SessionManager for HttpSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError>
     {
-        let request = match &message {
-            ClientJsonRpcMessage::Request(request) => request.id.clone(),
-            _ => return Err(HttpSessionError::NoRequest),
+        let ClientJsonRpcMessage::Request(JsonRpcRequest { id: request, request: content, .. }) =
+            &message
+        else {
+            return Err(HttpSessionError::NoRequest);
         };
+        let head = content.extensions().get::<Parts>();
+        let is_forwarded = head.is_some_and(|head| head.headers.contains_key(PROOF_HEADER));
+        let peer = match is_forwarded && self.gateway.is_some() {
+            true => StreamPeer::Gateway,
+            false => StreamPeer::Client,
+        };
+        let request = request.clone();
         // Registered before the request is sent, because the client may disconnect at any moment.
-        let Some(mut listener) = StreamListener::for_request(&self.table, id, &request) else {
+        let Some(mut listener) = StreamListener::for_request(&self.table, id, &request, peer)
+        else {
             let refusal = ServerSseMessage::from_message(request_id::in_use(request));
             return Ok(stream::iter([refusal]).left_stream());
         };

@@ -60,7 +60,19 @@ struct RunningRequest {
     stream: Option<String>,
     /// The connection that waits for the answer.
     listener: u64,
+    /// Whose connection it is.
+    peer: StreamPeer,
     disconnected_at: Option<Instant>,
+}
+
+/// Who has sent a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamPeer {
+    /// Its client.
+    Client,
+    /// Another gateway. That its connection is lost says nothing about the client: the gateway may have
+    /// ended, and then the client asks for its answer at another one.
+    Gateway,
 }
 
 impl HttpSession {
@@ -139,17 +151,21 @@ impl HttpSessionTable {
         self.disconnected.notified().await;
     }
 
-    /// Takes the requests whose clients have disconnected for too long.
+    /// Takes the requests whose clients have disconnected for too long, and forgets those of other gateways.
     pub fn take_abandoned(&self) -> Vec<(SessionId, RequestId)> {
         let mut found = Vec::new();
         for (id, session) in self.lock().iter_mut() {
             let grace = if session.can_resume { RESUME_GRACE } else { Duration::ZERO };
-            for running in &mut session.running {
-                if running.disconnected_at.is_some_and(|since| since.elapsed() >= grace) {
-                    running.disconnected_at = None;
+            session.running.retain_mut(|running| {
+                if running.disconnected_at.is_none_or(|since| since.elapsed() < grace) {
+                    return true;
+                }
+                running.disconnected_at = None;
+                if running.peer == StreamPeer::Client {
                     found.push((Arc::clone(id), running.request.clone()));
                 }
-            }
+                running.peer == StreamPeer::Client
+            });
         }
         found
     }
@@ -198,6 +214,7 @@ impl StreamListener {
         table: &Arc<HttpSessionTable>,
         id: &SessionId,
         request: &RequestId,
+        peer: StreamPeer,
     ) -> Option<Self> {
         let mut sessions = table.lock();
         let mut number = 0;
@@ -210,6 +227,7 @@ impl StreamListener {
                 request: request.clone(),
                 stream: None,
                 listener: number,
+                peer,
                 disconnected_at: None,
             };
             session.running.push(running);

@@ -28,6 +28,10 @@ impl AnswerStore for PostgresStore {
         }
     }
 
+    fn check(&self) -> Result<(), StoreError> {
+        self.read(async |queries| queries.exists("SELECT 1 FROM version", &[]).await.map(drop))
+    }
+
     fn version(&self) -> Result<StoreVersion, StoreError> {
         let connection = self.changes.store_number();
         Ok(StoreVersion { connection, count: self.changes.count(Topic::Answers) })

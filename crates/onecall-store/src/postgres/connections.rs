@@ -152,6 +152,9 @@ impl Connections {
             QueryError::Newer { found, known } => {
                 StoreError::Newer { store: self.shown().to_owned(), found, known }
             }
+            error if error.is_temporary() => {
+                StoreError::Unreachable { store: self.shown().to_owned(), cause: Box::new(error) }
+            }
             error => self.database_error(error),
         })
     }

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 
 use deadpool_postgres::PoolError;
 use thiserror::Error;
+use tokio_postgres::error::SqlState;
 
 /// Why a query failed.
 #[derive(Debug, Error)]
@@ -34,6 +35,27 @@ pub(crate) enum QueryError {
     /// A value cannot be written as JSON.
     #[error(transparent)]
     Encoding(#[from] serde_json::Error),
+}
+
+impl QueryError {
+    /// Whether the database may answer later: it could not be reached, stopped during the query, or takes
+    /// no connections or writes at present.
+    pub(super) fn is_temporary(&self) -> bool {
+        match self {
+            Self::NoConnection(_) | Self::NoAnswer => true,
+            Self::Database(error) => match error.code() {
+                Some(code) => {
+                    let class = code.code().get(..2);
+                    // Connection failures, insufficient resources, intervention of an operator.
+                    matches!(class, Some("08" | "53" | "57"))
+                        || *code == SqlState::READ_ONLY_SQL_TRANSACTION
+                }
+                // The connection ended.
+                None => true,
+            },
+            Self::Malformed { .. } | Self::Newer { .. } | Self::Encoding(_) => false,
+        }
+    }
 }
 
 impl From<PoolError> for QueryError {

@@ -27,6 +27,10 @@ impl AnswerStore for SqliteStore {
         }
     }
 
+    fn check(&self) -> Result<(), StoreError> {
+        self.version().map(drop)
+    }
+
     fn version(&self) -> Result<StoreVersion, StoreError> {
         self.with(&self.watching_connection, version)
     }

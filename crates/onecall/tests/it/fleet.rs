@@ -1,5 +1,10 @@
 //! Several gateways that share a store: a client may reach any of them.
 
+mod chaos;
+mod database;
+mod features;
+
+use std::net::SocketAddr;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -45,11 +50,11 @@ impl TestFleet {
 
     /// Starts one more gateway.
     fn start(&self) -> HttpGateway {
-        self.start_at(&free_address())
+        self.start_at(free_address(), &[])
     }
 
-    /// Starts one more gateway at this address.
-    fn start_at(&self, address: &str) -> HttpGateway {
+    /// Starts one more gateway at this address, with more arguments.
+    fn start_at(&self, address: SocketAddr, arguments: &[&str]) -> HttpGateway {
         let mut settings = self.settings.clone();
         settings["fleet"] = json!({
             "advertise": format!("http://{address}"),
@@ -57,7 +62,7 @@ impl TestFleet {
             "lease_seconds": 3,
             "drain_seconds": 0,
         });
-        HttpGateway::serve(address, &[], &settings, |command| {
+        HttpGateway::serve(&address.to_string(), arguments, &settings, |command| {
             command.stdin(Stdio::null()).env("ONECALL_SECRETS_KEY", SECRETS_KEY);
         })
         .0
@@ -68,8 +73,9 @@ impl TestFleet {
     }
 }
 
-fn free_address() -> String {
-    format!("127.0.0.1:{}", free_port())
+/// An address of this machine that was free a moment ago.
+fn free_address() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], free_port()))
 }
 
 fn success(output: &str) -> String {
@@ -191,7 +197,7 @@ fn a_login_link_works_at_every_gateway() {
         "users": { "public_url": format!("http://{public}") },
         "servers": [{ "name": "far", "url": remote.url("/mcp"), "credentials": "user" }],
     }));
-    let (one, other) = (fleet.start(), fleet.start_at(&public));
+    let (one, other) = (fleet.start(), fleet.start_at(public, &[]));
     let token = personal_token(&one, "anna", &[]);
     let client = Client::open(one.address, &[&bearer(&token)]);
     let link = login_link(&client.run(1, "await mcp__far__account()"), "far", "anna");

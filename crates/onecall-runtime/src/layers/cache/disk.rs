@@ -268,7 +268,7 @@ impl Disk {
 fn mark_change(
     server: &ServerName,
     now: SystemTime,
-) -> impl FnOnce(&dyn Store) -> Result<(), StoreError> + Send + 'static {
+) -> impl Fn(&dyn Store) -> Result<(), StoreError> + Send + 'static {
     let (key, server) = (mark_key(server), server.to_string());
     move |store| {
         let since = Timestamp::from(now);

@@ -50,7 +50,8 @@ async fn a_continued_run_is_recorded_once_and_its_calls_are_counted_once() {
         recorder.close(TIMEOUT);
         assert!(writer.close(TIMEOUT));
         let load = process.load();
-        let state = MetricsState { servers: Vec::new(), workers: Vec::new(), load };
+        let state =
+            MetricsState { servers: Vec::new(), workers: Vec::new(), load, store_queue: None };
         pages.push(metrics.page(&state));
         process = process.killed().await;
     }

@@ -3,7 +3,7 @@
 
 mod corpus;
 mod frozen;
-mod kill;
+pub(crate) mod kill;
 mod many_waiting;
 
 use std::process::Child;
@@ -65,7 +65,8 @@ fn kill_child(child: &mut Child) -> u32 {
     pid
 }
 
-fn kill_with_children(pid: u32, kill: impl FnOnce()) {
+/// Kills a process, and waits until its descendants have ended, too.
+pub(crate) fn kill_with_children(pid: u32, kill: impl FnOnce()) {
     let children: Vec<Process> = descendants(pid);
     kill();
     let are_gone = || children.iter().all(|child| !is_alive(child.pid));
@@ -89,16 +90,16 @@ fn try_end_leases(store: &SqliteStore, pid: u32) -> Result<(), StoreError> {
 }
 
 /// A number from the environment, for the long forms of the tests.
-fn number_from(variable: &str) -> Option<u64> {
+pub(crate) fn number_from(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} is not a number: {text}")))
 }
 
 /// Random numbers that a seed determines (SplitMix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -106,7 +107,7 @@ impl Random {
     }
 
     /// A number below `end`.
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -52,11 +53,23 @@ impl<'a> Request<'a> {
     }
 
     /// Sends the request over a connection that stays open.
-    pub fn send_over(self, mut stream: &TcpStream) -> HttpResponse {
-        stream.write_all(self.head().as_bytes()).expect("the head is taken");
+    pub fn send_over(self, stream: &TcpStream) -> HttpResponse {
+        self.try_send_over(stream).expect("an answer")
+    }
+
+    fn try_send_over(self, mut stream: &TcpStream) -> io::Result<HttpResponse> {
+        stream.write_all(self.head().as_bytes())?;
         // A server that refuses what is too long need not read it.
         let _ = stream.write_all(self.body);
-        HttpResponse::read(stream.try_clone().expect("another handle"))
+        HttpResponse::read(stream.try_clone()?)
+    }
+
+    /// Sends the request with the header `Host` to a server that may end at any moment. Nothing may take
+    /// longer than `timeout`.
+    pub fn try_send(self, to: SocketAddr, timeout: Duration) -> io::Result<HttpResponse> {
+        let stream = TcpStream::connect(to)?;
+        stream.set_read_timeout(Some(timeout))?;
+        self.header("Host", &to.to_string()).try_send_over(&stream)
     }
 
     /// Sends the request with the header `Host`.
@@ -87,18 +100,18 @@ pub struct Event {
 }
 
 impl HttpResponse {
-    fn read(stream: TcpStream) -> Self {
+    fn read(stream: TcpStream) -> io::Result<Self> {
         let mut reader = BufReader::new(stream);
-        let status = line(&mut reader);
+        let status = line(&mut reader)?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
         let mut headers = Vec::new();
         loop {
-            let line = line(&mut reader);
+            let line = line(&mut reader)?;
             let Some((name, value)) = line.split_once(": ") else { break };
             headers.push((name.to_ascii_lowercase(), value.to_owned()));
         }
         let mut answer = Self {
-            status: status.expect("an answer begins with its status"),
+            status: status.ok_or(io::ErrorKind::UnexpectedEof)?,
             headers,
             body: Box::new(io::empty()),
         };
@@ -107,7 +120,7 @@ impl HttpResponse {
             Some(length) => Box::new(reader.take(length)),
             None => Box::new(BufReader::new(Chunks { reader, left: 0 })),
         };
-        answer
+        Ok(answer)
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -123,11 +136,15 @@ impl HttpResponse {
 
     /// The next message of an event stream; `None` at its end.
     pub fn next_event(&mut self) -> Option<Event> {
+        self.try_next_event().expect("the stream can be read")
+    }
+
+    fn try_next_event(&mut self) -> io::Result<Option<Event>> {
         let (mut id, mut data) = (String::new(), String::new());
         loop {
             let mut line = String::new();
-            if self.body.read_line(&mut line).expect("the stream can be read") == 0 {
-                return None;
+            if self.body.read_line(&mut line)? == 0 {
+                return Ok(None);
             }
             let line = line.trim_end();
             if let Some(value) = line.strip_prefix("data:") {
@@ -136,31 +153,36 @@ impl HttpResponse {
                 value.trim_start().clone_into(&mut id);
             } else if line.is_empty() && !data.is_empty() {
                 let data = serde_json::from_str(&data).expect("events are messages");
-                return Some(Event { id, data });
+                return Ok(Some(Event { id, data }));
             } else if line.is_empty() && !id.is_empty() {
-                return Some(Event { id, data: Value::Null });
+                return Ok(Some(Event { id, data: Value::Null }));
             }
         }
     }
 
     /// The message that answers a request, whichever way it comes.
-    pub fn message(mut self) -> Value {
+    pub fn message(self) -> Value {
+        self.try_message().expect("the stream ends with the answer")
+    }
+
+    /// The message that answers a request, from a server that may end before it comes.
+    pub fn try_message(mut self) -> io::Result<Value> {
         if self.header("content-type") == Some("application/json") {
-            return serde_json::from_str(&self.text()).expect("a message");
+            return Ok(serde_json::from_reader(self.body)?);
         }
-        loop {
-            let event = self.next_event().expect("the stream ends with the answer");
+        while let Some(event) = self.try_next_event()? {
             if event.data.get("id").is_some() {
-                return event.data;
+                return Ok(event.data);
             }
         }
+        Err(io::ErrorKind::UnexpectedEof.into())
     }
 }
 
-fn line(reader: &mut impl BufRead) -> String {
+fn line(reader: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
-    reader.read_line(&mut line).expect("an answer");
-    line.trim_end().to_owned()
+    reader.read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
 }
 
 /// The body of an answer that has no length.
@@ -172,7 +194,7 @@ struct Chunks<R> {
 impl<R: BufRead> Read for Chunks<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
-            let size = line(&mut self.reader);
+            let size = line(&mut self.reader)?;
             self.left = usize::from_str_radix(&size, 16).unwrap_or(0);
             if self.left == 0 {
                 return Ok(0);
@@ -182,7 +204,7 @@ impl<R: BufRead> Read for Chunks<R> {
         let read = self.reader.read(&mut buffer[..wanted])?;
         self.left -= read;
         if self.left == 0 {
-            line(&mut self.reader);
+            line(&mut self.reader)?;
         }
         Ok(read)
     }

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use onecall_core::storage::{AnswerReceipt, Approvals as _, QuestionFilter};
+use onecall_core::storage::{AnswerReceipt, DurableStore, QuestionFilter};
 use onecall_core::{
     AnsweredVerdict, ApprovalScope, ApprovalWay, ItemId, QuestionKind, Timestamp, Verdict,
 };
-use onecall_store::SqliteStore;
 use serde_json::{Value, json};
 
 use super::Random;
@@ -39,7 +38,7 @@ impl Approver {
     }
 
     /// Answers the questions that are due.
-    pub fn answer_questions(&mut self, store: &SqliteStore, home: &Home, effects: &Path) {
+    pub fn answer_questions(&mut self, store: &dyn DurableStore, home: &Home, effects: &Path) {
         let filter = QuestionFilter { run: None, open: true };
         for stored in store.questions(&filter).expect("a store") {
             let question = stored.question;
@@ -76,7 +75,7 @@ impl Approver {
     }
 }
 
-fn answer_in_store(store: &SqliteStore, item: &ItemId, verdict: Verdict) -> bool {
+fn answer_in_store(store: &dyn DurableStore, item: &ItemId, verdict: Verdict) -> bool {
     let (by, way, at) = ("tester".to_owned(), ApprovalWay::Cli, Timestamp::now());
     let answer = AnsweredVerdict { verdict, by, way, at };
     store.answer_question(item, &answer).expect("a store") == AnswerReceipt::Accepted

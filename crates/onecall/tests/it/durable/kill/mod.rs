@@ -4,9 +4,9 @@
 
 #![expect(clippy::print_stderr, reason = "the long form is a command that a developer reads")]
 
-mod approver;
-mod check;
-mod programs;
+pub(crate) mod approver;
+pub(crate) mod check;
+pub(crate) mod programs;
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -152,7 +152,7 @@ impl Driver<'_> {
                 break;
             }
             self.begin_programs(&mut session);
-            self.approver.answer_questions(&self.store, self.home, &self.effects_file);
+            self.approver.answer_questions(&*self.store, self.home, &self.effects_file);
             self.collect_answers(&mut session);
             thread::sleep(TICK);
         }

@@ -1,0 +1,195 @@
+//! A database that stops, hangs, is cut off or fails over while gateways use it. Programs that need nothing of
+//! it go on; calls that have to be stored first are not made.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::bins;
+use testkit::postgres::PostgresServer;
+use testkit::process::wait_until;
+use testkit::unreliable_link::UnreliableLink;
+
+use super::success;
+use crate::support::http_gateway::{HttpGateway, text};
+use crate::support::raw_http::Request;
+use crate::support::{TIMEOUT, finish, fixture};
+
+/// How long a call to the store waits for a database that does not answer. No program waits for it.
+const STORE_PATIENCE: Duration = Duration::from_secs(7);
+
+/// What happens to the database.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    /// It ends at once, as in a crash.
+    Stopped,
+    /// Its processes do nothing any more.
+    Frozen,
+    /// Nothing of what is sent arrives.
+    Cut,
+}
+
+/// A database of a test of its own, and the link by which gateways reach it.
+struct Database {
+    server: PostgresServer,
+    link: UnreliableLink,
+    url: String,
+}
+
+impl Database {
+    fn new() -> Option<Self> {
+        let server = PostgresServer::start_new()?;
+        let link = UnreliableLink::to(server.address());
+        let url = server.create_database();
+        let url = url.replace(&server.address().to_string(), &link.address().to_string());
+        Some(Self { server, link, url })
+    }
+
+    fn begin(&mut self, trouble: Trouble) {
+        match trouble {
+            Trouble::Stopped => self.server.stop(),
+            Trouble::Frozen => self.server.freeze(),
+            Trouble::Cut => self.link.cut(),
+        }
+    }
+
+    fn end(&mut self, trouble: Trouble) {
+        match trouble {
+            Trouble::Stopped => self.server.start(),
+            Trouble::Frozen => self.server.thaw(),
+            Trouble::Cut => self.link.restore(),
+        }
+    }
+
+    /// Starts a gateway whose programs have effects on a server, and a tool that answers when it may.
+    fn gateway(&self, settings: &Value) -> HttpGateway {
+        let held = "touch \"$HOME/called\"; until [ -e \"$HOME/released\" ]; do sleep 0.02; done; \
+                    rm \"$HOME/called\" \"$HOME/released\"; printf ok";
+        let mut settings = settings.clone();
+        settings["store"] = json!({ "url": self.url });
+        settings["servers"] = json!([
+            fixture("fixture", &[]),
+            // The working directory of a server is that of its gateway.
+            { "name": "counting", "command": bins::fixture_server(), "args": ["--effects", "effects"] },
+        ]);
+        settings["local_tools"] = json!({ "held": { "command": ["sh", "-c", held] } });
+        HttpGateway::with_settings(&settings)
+    }
+}
+
+/// Runs a program, and returns its answer.
+fn run(gateway: &HttpGateway, code: &str) -> String {
+    text(&gateway.start_stateless(1, code).message())
+}
+
+/// The effects that have happened.
+fn effects(gateway: &HttpGateway) -> Vec<String> {
+    let lines = std::fs::read_to_string(gateway.home.path("work/effects")).unwrap_or_default();
+    lines.lines().filter_map(|line| line.split(' ').nth(1).map(str::to_owned)).collect()
+}
+
+/// A number of the metrics page.
+fn metric(gateway: &HttpGateway, name: &str) -> u64 {
+    let page = Request::new("GET", "/metrics").send(gateway.address).text();
+    let value = page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    value.unwrap_or_else(|| panic!("no {name}: {page}"))
+}
+
+fn record_count(gateway: &HttpGateway) -> usize {
+    let listed = finish(gateway.home.onecall_with_config(&["runs", "--json", "--limit", "1000"]));
+    serde_json::from_str::<Vec<Value>>(&listed.stdout).map_or(0, |runs| runs.len())
+}
+
+#[test]
+fn programs_go_on_without_the_database_and_are_recorded_later() {
+    let Some(mut database) = Database::new() else { return };
+    let gateway = database.gateway(&json!({}));
+    assert_eq!(run(&gateway, "print(0)"), success("0"));
+    let mut expected = 1;
+    assert!(wait_until(TIMEOUT, || record_count(&gateway) == expected));
+    for trouble in [Trouble::Stopped, Trouble::Frozen, Trouble::Cut] {
+        database.begin(trouble);
+        let begun = Instant::now();
+        for number in 0..10 {
+            let code = format!("print(await mcp__fixture__add({number}, 1))");
+            assert_eq!(run(&gateway, &code), success(&(number + 1).to_string()), "{trouble:?}");
+        }
+        // Not one of them has waited for the database.
+        assert!(begun.elapsed() < STORE_PATIENCE, "{trouble:?}: {:?}", begun.elapsed());
+        expected += 10;
+        let ready = || Request::new("GET", "/ready").send(gateway.address).status;
+        assert!(wait_until(TIMEOUT, || ready() == 503), "{trouble:?}");
+        assert_eq!(Request::new("GET", "/health").send(gateway.address).status, 200);
+        assert!(metric(&gateway, "onecall_store_writes_waiting ") > 0, "{trouble:?}");
+        database.end(trouble);
+        assert!(wait_until(TIMEOUT, || record_count(&gateway) == expected), "{trouble:?}");
+        assert!(wait_until(TIMEOUT, || metric(&gateway, "onecall_store_writes_waiting ") == 0));
+        assert!(wait_until(TIMEOUT, || ready() == 200), "{trouble:?}");
+    }
+    assert_eq!(metric(&gateway, "onecall_store_writes_dropped_total "), 0);
+}
+
+/// One effect before the trouble, and one during it.
+const EFFECTS: &str = "\
+await mcp__counting__effect(id='before-N')
+await mcp__local__held()
+try:
+    await mcp__counting__effect(id='during-N')
+except ToolError as error:
+    print(str(error).split(': the store')[0])";
+
+#[test]
+fn a_call_that_cannot_be_stored_first_is_not_made() {
+    let Some(mut database) = Database::new() else { return };
+    let gateway = database.gateway(&json!({ "durable": true }));
+    let mut expected = Vec::new();
+    for (number, trouble) in [Trouble::Stopped, Trouble::Frozen, Trouble::Cut].iter().enumerate() {
+        let program = gateway.client().start(1, &EFFECTS.replace('N', &number.to_string()), "t");
+        assert!(wait_until(TIMEOUT, || gateway.home.path("home/called").exists()));
+        database.begin(*trouble);
+        gateway.home.write("home/released", "");
+        let printed = text(&program.message());
+        let refused = "'mcp__counting__effect' failed: it was not called, because it cannot be written to \
+                       the journal first";
+        assert!(printed.contains(refused), "{trouble:?}: {printed}");
+        expected.push(format!("before-{number}"));
+        assert_eq!(effects(&gateway), expected, "{trouble:?}");
+        // What has to be stored does not begin.
+        let answer = run(&gateway, "print(await mcp__counting__effect(id='never'))");
+        let refused =
+            "a run that may need an approval has to be stored first: the store 'postgres://";
+        assert!(answer.contains(refused), "{trouble:?}: {answer}");
+        database.end(*trouble);
+        let after = format!("print((await mcp__counting__effect(id='after-{number}'))['id'])");
+        expected.push(format!("after-{number}"));
+        let mut answer = String::new();
+        assert!(
+            wait_until(TIMEOUT, || {
+                answer = run(&gateway, &after);
+                answer == success(&format!("after-{number}"))
+            }),
+            "{trouble:?}: {answer}"
+        );
+        assert_eq!(effects(&gateway), expected, "{trouble:?}");
+    }
+}
+
+#[test]
+fn a_gateway_follows_its_database_to_another_host() {
+    let Some(mut database) = Database::new() else { return };
+    // Two hosts in the URL: the database is at the second one after the first has ended.
+    let standby = UnreliableLink::to(database.server.address());
+    let both = format!("{},{}", database.link.address(), standby.address());
+    database.url = database.url.replace(&database.link.address().to_string(), &both)
+        + "&target_session_attrs=read-write";
+    let gateway = database.gateway(&json!({ "durable": true }));
+    let code = |id: &str| format!("print((await mcp__counting__effect(id='{id}'))['id'])");
+    assert_eq!(run(&gateway, &code("first")), success("first"));
+    database.link = standby;
+    let mut answer = String::new();
+    let went_on = wait_until(TIMEOUT, || {
+        answer = run(&gateway, &code("second"));
+        answer == success("second")
+    });
+    assert!(went_on, "{answer}");
+    assert_eq!(effects(&gateway), ["first", "second"]);
+}
