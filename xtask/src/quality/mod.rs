@@ -5,6 +5,7 @@
 mod agentdojo;
 mod bfcl;
 mod driver;
+mod mutations;
 mod options;
 mod page;
 
@@ -23,8 +24,11 @@ struct Part {
     run: fn(&Setup) -> Result<Section, String>,
 }
 
-const PARTS: [Part; 2] =
-    [Part { name: "bfcl", run: bfcl::run }, Part { name: "agentdojo", run: agentdojo::run }];
+const PARTS: [Part; 3] = [
+    Part { name: "bfcl", run: bfcl::run },
+    Part { name: "agentdojo", run: agentdojo::run },
+    Part { name: "mutations", run: mutations::run },
+];
 
 /// Runs the parts, prints what they count, and fails if one falls short of its goal.
 pub fn run(arguments: &[String]) -> Result<(), String> {
