@@ -81,7 +81,8 @@ def kind_of(schema):
 def shape_of(schema):
     """The type of the value that a tool with this output schema returns."""
     properties = schema.get("properties", {})
-    if list(properties) == ["result"] and schema.get("x-fastmcp-wrap-result"):
+    is_marked = schema.get("x-fastmcp-wrap-result") or schema.get("title", "").endswith("Output")
+    if list(properties) == ["result"] and is_marked:
         return kind_of(properties["result"])
     return kind_of(schema)
 
