@@ -9,7 +9,6 @@ import calendar
 import hashlib
 import json
 import math
-import os
 import statistics
 import subprocess
 import sys
@@ -180,6 +179,8 @@ def main():
         world = worlds.World(folder)
         answers = Answers(world)
         with Gateway({"mcpServers": world.configuration(SERVICES)}) as gateway:
+            # Listing all tools waits until every server has started.
+            gateway.call("list_callable_tools")
             for program in programs:
                 print(json.dumps(run(gateway, world, answers, program)), flush=True)
         answers.close()

@@ -8,12 +8,15 @@ import json
 import os
 import random
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
 import bfcl
 import dojo
+import worlds
 from agentdojo.task_suite.load_suites import get_suites
+from corpus import CORPUS, SERVICES
 from gateway import Gateway
 from mutator import Mutator
 
@@ -46,7 +49,15 @@ def dojo_programs(suites):
 
 def fixture_programs():
     """The programs of this repository over its fixture server."""
-    return [path.read_text() for path in sorted((ROOT / "tests/programs").glob("*.py")) if "mcp__" in path.read_text()]
+    programs = [path.read_text() for path in sorted((ROOT / "tests/programs").glob("*.py"))]
+    return [code for code in programs if "mcp__" in code]
+
+
+def corpus_programs():
+    """The Python programs of the corpus that worked at the first try."""
+    failed = json.loads((CORPUS.parent / "first_try.json").read_text())
+    paths = sorted(CORPUS.glob("*/*.py"))
+    return [path.read_text() for path in paths if str(path.relative_to(CORPUS)) not in failed]
 
 
 def definitions(gateway):
@@ -70,7 +81,7 @@ def try_programs(gateway, source, programs):
             count["broken"] += 1
             if gateway.refusal(broken) is not None:
                 count["found"] += 1
-            elif len(count["missed"]) < SHOWN or os.environ.get("QUALITY_SHOW"):
+            elif len(count["missed"]) < SHOWN:
                 count["missed"].append(changed_line(code, broken))
     for mistake, count in counts.items():
         print(json.dumps({"source": source, "mistake": mistake, **count}))
@@ -102,6 +113,10 @@ def main():
     world = dojo.World(suites)
     with Gateway({"mcpServers": world.servers.configuration()}) as gateway:
         try_programs(gateway, "AgentDojo", some(dojo_programs(suites)))
+    with tempfile.TemporaryDirectory() as folder:
+        servers = worlds.World(folder).configuration(SERVICES)
+        with Gateway({"mcpServers": servers}) as gateway:
+            try_programs(gateway, "the corpus", some(corpus_programs()))
 
 
 if __name__ == "__main__":

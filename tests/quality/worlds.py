@@ -12,6 +12,9 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
+# Many servers start at once, perhaps on a machine that has other things to do.
+CONNECT_TIMEOUT = 120
+
 COUNTRIES = ["Austria", "Brazil", "Canada", "Denmark", "Estonia", "France"]
 CATEGORIES = ["books", "games", "garden", "kitchen", "music"]
 STATUSES = ["open", "paid", "shipped", "cancelled"]
@@ -189,6 +192,8 @@ class World:
         self.database = self.folder / "data.sqlite"
         self.graph = self.folder / "memory.jsonl"
         self.journal = self.folder / "journal.jsonl"
+        self._committed = self.folder / "committed"
+        write_repository(self._committed)
         self.reset()
 
     def reset(self):
@@ -196,7 +201,8 @@ class World:
         self.files.mkdir(parents=True, exist_ok=True)
         write_database(self.database)
         write_files(self.files)
-        write_repository(self.repository)
+        shutil.rmtree(self.repository, ignore_errors=True)
+        shutil.copytree(self._committed, self.repository)
         write_graph(self.graph)
         self.journal.unlink(missing_ok=True)
 
@@ -223,7 +229,7 @@ class World:
         }
         for service in services:
             servers[service] = service_entry(service, self.journal)
-        return servers
+        return {name: {**it, "connect_timeout_seconds": CONNECT_TIMEOUT} for name, it in servers.items()}
 
 
 def service_entry(service, journal):

@@ -4,6 +4,7 @@
 
 mod agentdojo;
 mod bfcl;
+mod corpus;
 mod driver;
 mod mutations;
 mod options;
@@ -21,14 +22,26 @@ use page::Section;
 struct Part {
     /// Its name on the command line.
     name: &'static str,
+    /// Installs what the part needs.
+    install: fn() -> Result<(), String>,
     run: fn(&Setup) -> Result<Section, String>,
 }
 
-const PARTS: [Part; 3] = [
-    Part { name: "bfcl", run: bfcl::run },
-    Part { name: "agentdojo", run: agentdojo::run },
-    Part { name: "mutations", run: mutations::run },
+const PARTS: [Part; 4] = [
+    Part { name: "bfcl", install: packages, run: bfcl::run },
+    Part { name: "agentdojo", install: packages, run: agentdojo::run },
+    Part { name: "corpus", install: packages_and_servers, run: corpus::run },
+    Part { name: "mutations", install: packages_and_servers, run: mutations::run },
 ];
+
+fn packages() -> Result<(), String> {
+    driver::python().map(|_| ())
+}
+
+fn packages_and_servers() -> Result<(), String> {
+    packages()?;
+    corpus::servers().map(|_| ())
+}
 
 /// Runs the parts, prints what they count, and fails if one falls short of its goal.
 pub fn run(arguments: &[String]) -> Result<(), String> {
@@ -45,7 +58,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if !options.no_build {
         build(profile)?;
     }
-    driver::python()?;
+    for part in PARTS.iter().filter(|part| options.wants(part.name)) {
+        (part.install)().map_err(|why| format!("{}: {why}", part.name))?;
+    }
     let setup = Setup { onecall: output(profile).join("onecall"), sample: options.sample };
     let began = Instant::now();
     let sections = run_parts(&setup, &options)?;
@@ -57,16 +72,22 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     page::shortfalls(&sections)
 }
 
-/// Runs a small part of everything with the binary that tests use. What cannot be installed here is
-/// skipped and reported.
+/// Runs a small part of everything with the binary that tests use. A part whose packages cannot be
+/// installed here is skipped and reported.
 pub fn test() -> Result<(), String> {
-    if let Err(why) = driver::python() {
-        eprintln!("skipped: the quality suite: {why}");
+    eprintln!("a sample of the quality suite");
+    let mut options = Options::default();
+    for part in &PARTS {
+        match (part.install)() {
+            Ok(()) => options.parts.push(part.name.to_owned()),
+            Err(why) => eprintln!("skipped: the part {} of the quality suite: {why}", part.name),
+        }
+    }
+    if options.parts.is_empty() {
         return Ok(());
     }
-    eprintln!("a sample of the quality suite");
     let setup = Setup { onecall: output("debug").join("onecall"), sample: true };
-    page::shortfalls(&run_parts(&setup, &Options::default())?)
+    page::shortfalls(&run_parts(&setup, &options)?)
 }
 
 fn build(profile: &str) -> Result<(), String> {
