@@ -1,6 +1,6 @@
 //! The commands of this repository: `cargo xtask demo | test | interop | side-by-side | conformance |
-//! containers | container-profile | fuzz | bench | soak | kill | fleet | users | resume-corpus | tokens | deny |
-//! licences | messages | sbom | dist`.
+//! containers | container-profile | fuzz | bench | soak | kill | fleet | users | resume-corpus | tokens | quality |
+//! deny | licences | messages | sbom | dist`.
 
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a developer reads what this says")]
 
@@ -17,6 +17,7 @@ mod interop;
 mod kill;
 mod licences;
 mod messages;
+mod quality;
 mod sbom;
 mod side_by_side;
 mod soak;
@@ -45,6 +46,7 @@ Usage: cargo xtask <COMMAND>
   users              run programs of many users at once, and check that nothing of one reaches another
   resume-corpus      suspend every test program at a random call and continue it in a new process
   tokens             count what a model reads with direct calls and with onecall (see tokens --help)
+  quality            count what of others' tasks, programs and tests works (see quality --help)
   deny               check licences, sources and known vulnerabilities of the dependencies (deny.toml)
   licences           write the licences of everything in the binary to THIRD-PARTY.txt
   messages           write every text that people and models are shown to tests/messages.txt
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         "users" => kill::users(rest),
         "resume-corpus" => kill::resume_corpus(rest),
         "tokens" => tokens::run(rest),
+        "quality" => quality::run(rest),
         "deny" => deny::run(rest),
         "licences" => licences::run(rest),
         "messages" => messages::run(rest),

@@ -9,6 +9,7 @@ use crate::client;
 use crate::conformance;
 use crate::dist;
 use crate::interop;
+use crate::quality;
 
 /// Tests of behaviour that is the same on every engine; they also run on the system's Python.
 const ON_EVERY_ENGINE: &str = "on_every_engine::";
@@ -40,6 +41,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         client::test()?;
         dist::test()?;
         conformance::run()?;
+        quality::test()?;
     }
     if !has_python {
         return Ok(());

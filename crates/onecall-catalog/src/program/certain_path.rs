@@ -1,7 +1,8 @@
 //! Follows a program along the statements that run in every case, and reports what must fail there.
 //!
 //! The bodies of `if`, loops, `try` and `with` may not run, or may be expected to fail, so they are
-//! skipped; so are functions, except for those that are certainly called.
+//! skipped, except for loops that certainly have an iteration and `with` blocks that certainly pass
+//! failures on. Functions are skipped, too, except for those that are certainly called.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,9 +15,12 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 
 use super::arguments::problems;
+use super::certain_loops::KnownValues;
 use super::exits::PossibleExits;
 use super::names::{BoundNames, CallInterface};
 use super::parse::{SourceLines, SyntaxTreeView};
+use super::result_use::{Access, misuse};
+use super::unawaited_arguments::CoroutineUse;
 use super::{Finding, ToolLookup};
 use crate::python_signature;
 
@@ -43,6 +47,8 @@ pub(super) fn findings(parsed: &SyntaxTreeView<'_>, tools: &dyn ToolLookup) -> V
         followed: HashSet::new(),
         resolved: HashMap::new(),
         unawaited: HashMap::new(),
+        results: HashMap::new(),
+        known: KnownValues::default(),
         guards: 0,
         calls: 0,
         found: Vec::new(),
@@ -69,6 +75,9 @@ struct CertainPath<'a> {
     resolved: HashMap<&'a str, Option<Resolution>>,
     /// Variables that contain a call without `await`, with its tool.
     unawaited: HashMap<&'a str, &'a str>,
+    /// Variables that contain the result of an awaited call, with its tool.
+    results: HashMap<&'a str, &'a str>,
+    known: KnownValues<'a>,
     guards: usize,
     calls: usize,
     found: Vec<Finding>,
@@ -82,7 +91,7 @@ impl<'a> CertainPath<'a> {
                 return;
             }
             self.statement(statement);
-            if possible_exits.returns {
+            if possible_exits.returns || possible_exits.breaks {
                 return;
             }
         }
@@ -109,11 +118,8 @@ impl<'a> CertainPath<'a> {
                 for target in &it.targets {
                     self.expr(target, Awaited::Perhaps);
                 }
-                if let ([Expr::Name(target)], Some(tool)) =
-                    (&*it.targets, self.unawaited_call(&it.value))
-                    && self.names.is_bound_once(&target.id)
-                {
-                    self.unawaited.insert(&target.id, tool);
+                if let [Expr::Name(target)] = &*it.targets {
+                    self.assign(&target.id, &it.value);
                 }
             }
             Stmt::AnnAssign(it) => self.exprs(it.value.as_deref()),
@@ -124,6 +130,9 @@ impl<'a> CertainPath<'a> {
                     self.check_result_use(&it.iter);
                 }
                 self.expr(&it.iter, Awaited::Perhaps);
+                if !it.is_async && self.known.has_items(self.names, &it.iter) {
+                    self.body(&it.body);
+                }
             }
             Stmt::If(it) if self.is_main_guard(&it.test) => {
                 self.guards += 1;
@@ -133,10 +142,32 @@ impl<'a> CertainPath<'a> {
             }
             Stmt::If(it) => self.expr(&it.test, Awaited::Perhaps),
             Stmt::While(it) => self.expr(&it.test, Awaited::Perhaps),
-            Stmt::With(it) => self.exprs(it.items.first().map(|item| &item.context_expr)),
+            Stmt::With(it) => {
+                self.exprs(it.items.first().map(|item| &item.context_expr));
+                let mut managers = it.items.iter().map(|item| &item.context_expr);
+                if managers.all(|manager| self.known.passes_failures_on(self.names, manager)) {
+                    self.body(&it.body);
+                }
+            }
             Stmt::Match(it) => self.expr(&it.subject, Awaited::Perhaps),
             Stmt::Assert(it) => self.expr(&it.test, Awaited::Perhaps),
             _ => {}
+        }
+    }
+
+    /// Remembers what is known of the value of a variable.
+    fn assign(&mut self, target: &'a str, value: &'a Expr) {
+        self.known.assign(self.names, target, value);
+        if !self.names.is_bound_once(target) {
+            return;
+        }
+        if let Some(tool) = self.unawaited_call(value) {
+            self.unawaited.insert(target, tool);
+        }
+        if let Expr::Await(awaited) = value
+            && let Some(tool) = self.unawaited_call(&awaited.value)
+        {
+            self.results.insert(target, tool);
         }
     }
 
@@ -174,6 +205,7 @@ impl<'a> CertainPath<'a> {
             Expr::Subscript(it) => {
                 self.check_result_use(&it.value);
                 self.exprs([&*it.value, &*it.slice]);
+                self.check_shape(&it.value, &Access::Item(&it.slice));
             }
             Expr::Attribute(it) => {
                 if let Some((name, _)) = self.names.tool_of(expr) {
@@ -185,6 +217,9 @@ impl<'a> CertainPath<'a> {
                     self.check_result_use(&it.value);
                 }
                 self.expr(&it.value, Awaited::Perhaps);
+                if !it.attr.starts_with("__") {
+                    self.check_shape(&it.value, &Access::Attribute(&it.attr));
+                }
             }
             Expr::BoolOp(it) => self.exprs(it.values.first()),
             Expr::If(it) => self.expr(&it.test, Awaited::Perhaps),
@@ -209,26 +244,42 @@ impl<'a> CertainPath<'a> {
             Expr::FString(it) => {
                 for element in it.value.elements() {
                     if let InterpolatedStringElement::Interpolation(it) = element {
+                        self.check_unawaited(&it.expression, CoroutineUse::Shown);
                         self.expr(&it.expression, Awaited::Perhaps);
                     }
                 }
             }
-            Expr::ListComp(it) => self.comprehension(&it.generators),
-            Expr::SetComp(it) => self.comprehension(&it.generators),
-            Expr::DictComp(it) => self.comprehension(&it.generators),
+            Expr::ListComp(it) => self.comprehension(&it.generators, &[&it.elt], Awaited::Perhaps),
+            Expr::SetComp(it) => self.comprehension(&it.generators, &[&it.elt], Awaited::Perhaps),
+            Expr::DictComp(it) => {
+                let each: Vec<&Expr> = it.key.as_deref().into_iter().chain([&*it.value]).collect();
+                self.comprehension(&it.generators, &each, Awaited::Perhaps);
+            }
             // A generator evaluates only its first iterable until it is consumed.
             Expr::Generator(it) => self.exprs(it.generators.first().map(|first| &first.iter)),
             _ => {}
         }
     }
 
-    /// Checks a comprehension. Only its first iterable is evaluated in every case.
-    fn comprehension(&mut self, generators: &'a [Comprehension]) {
-        let Some(first) = generators.first() else { return };
+    /// Checks a comprehension. Its first iterable is evaluated in every case; what it evaluates for
+    /// each item is checked if there certainly is an item.
+    fn comprehension(
+        &mut self,
+        generators: &'a [Comprehension],
+        each: &[&'a Expr],
+        awaited: Awaited,
+    ) {
+        let Some((first, rest)) = generators.split_first() else { return };
         if !first.is_async {
             self.check_result_use(&first.iter);
         }
         self.expr(&first.iter, Awaited::Perhaps);
+        let is_certain = !first.is_async && first.ifs.is_empty() && rest.is_empty();
+        if is_certain && self.known.has_items(self.names, &first.iter) {
+            for expr in each {
+                self.expr(expr, awaited);
+            }
+        }
     }
 
     fn call(&mut self, call: &'a ExprCall, awaited: Awaited) {
@@ -256,12 +307,33 @@ impl<'a> CertainPath<'a> {
                 self.expr(other, Awaited::Perhaps);
             }
         }
+        let coroutine_use = CoroutineUse::by(call, self.names);
         for (position, argument) in call.arguments.args.iter().enumerate() {
+            if let Some(coroutine_use) = coroutine_use {
+                self.check_unawaited(argument, coroutine_use);
+            }
             let awaited = self.awaits_argument(call, position, awaited);
-            self.expr(argument, awaited);
+            match argument {
+                Expr::Starred(it) => self.unpacked(&it.value, awaited),
+                _ => self.expr(argument, awaited),
+            }
         }
         for keyword in &call.arguments.keywords {
             self.expr(&keyword.value, Awaited::Perhaps);
+        }
+    }
+
+    /// Checks what is unpacked into the arguments of a call: `gather(*[…])`.
+    fn unpacked(&mut self, expr: &'a Expr, awaited: Awaited) {
+        match expr {
+            Expr::ListComp(it) => self.comprehension(&it.generators, &[&it.elt], awaited),
+            Expr::Generator(it) => self.comprehension(&it.generators, &[&it.elt], awaited),
+            Expr::List(it) => {
+                for item in &it.elts {
+                    self.expr(item, awaited);
+                }
+            }
+            _ => self.expr(expr, Awaited::Perhaps),
         }
     }
 
@@ -376,6 +448,29 @@ impl<'a> CertainPath<'a> {
                 "the result of {tool}() is used and was never awaited; write (await {tool}(...))"
             );
             self.report(expr, "TypeError", message, self.signature(tool));
+        }
+    }
+
+    /// Reports a call that is handed to something that does not await it.
+    fn check_unawaited(&mut self, expr: &'a Expr, coroutine_use: CoroutineUse) {
+        if coroutine_use == CoroutineUse::Fails || expr.is_call_expr() {
+            self.check_result_use(expr);
+        }
+    }
+
+    /// Reports a result that is used as if it had another type than its tool declares.
+    fn check_shape(&mut self, value: &'a Expr, access: &Access<'a>) {
+        let tool = match value {
+            Expr::Name(name) => self.results.get(name.id.as_str()).copied(),
+            Expr::Await(awaited) => self.unawaited_call(&awaited.value),
+            _ => None,
+        };
+        let Some(tool) = tool else { return };
+        let Some(Some(resolution)) = self.resolved.get(tool) else { return };
+        let Some(spec) = resolution.spec() else { return };
+        let Some(schema) = &spec.output_schema else { return };
+        if let Some((kind, message)) = misuse(tool, schema, access) {
+            self.report(value, kind, message, self.signature(tool));
         }
     }
 

@@ -28,9 +28,12 @@ pub(super) struct PossibleExits {
     pub(super) exits: bool,
     /// The statement may return from the function or raise an exception.
     pub(super) returns: bool,
+    /// The statement may leave the loop that it is in, or begin the next iteration.
+    pub(super) breaks: bool,
     /// The statement makes the enclosing function a generator.
     pub(super) yields: bool,
     functions: usize,
+    loops: usize,
 }
 
 impl PossibleExits {
@@ -50,7 +53,11 @@ impl<'a> Visitor<'a> for PossibleExits {
         let is_function = matches!(stmt, Stmt::FunctionDef(_));
         self.functions += usize::from(is_function);
         self.returns |= self.functions == 0 && matches!(stmt, Stmt::Return(_) | Stmt::Raise(_));
+        self.breaks |= self.loops == 0 && matches!(stmt, Stmt::Break(_) | Stmt::Continue(_));
+        let is_loop = matches!(stmt, Stmt::For(_) | Stmt::While(_));
+        self.loops += usize::from(is_loop);
         walk_stmt(self, stmt);
+        self.loops -= usize::from(is_loop);
         self.functions -= usize::from(is_function);
     }
 

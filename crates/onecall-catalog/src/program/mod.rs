@@ -6,13 +6,16 @@
 
 mod arguments;
 mod calls;
+mod certain_loops;
 mod certain_path;
 mod depth;
 mod exits;
 mod literal;
 mod names;
 mod parse;
+mod result_use;
 mod source;
+mod unawaited_arguments;
 
 use std::borrow::Cow;
 use std::fmt;

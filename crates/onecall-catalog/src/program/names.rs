@@ -65,6 +65,9 @@ const INVISIBLE_BINDERS: [&str; 19] = [
     "vars",
 ];
 
+/// Methods that remove items from a list, dict or set.
+const REMOVING_METHODS: [&str; 5] = ["clear", "discard", "pop", "popitem", "remove"];
+
 /// The names that a program binds.
 #[derive(Default)]
 pub(super) struct BoundNames<'a> {
@@ -74,6 +77,8 @@ pub(super) struct BoundNames<'a> {
     imported: HashMap<&'a str, usize>,
     /// Whether names may be bound in ways that cannot be analysed.
     has_invisible_bindings: bool,
+    /// Whether items may be removed from a list, dict or set.
+    removes_items: bool,
 }
 
 impl<'a> BoundNames<'a> {
@@ -123,6 +128,11 @@ impl<'a> BoundNames<'a> {
         self.is_bound(name) && self.bound.get(name) == self.imported.get(name)
     }
 
+    /// Whether the program may remove items from a list, dict or set.
+    pub(super) fn removes_items(&self) -> bool {
+        self.removes_items
+    }
+
     fn bind(&mut self, name: &'a str) {
         *self.bound.entry(name).or_default() += 1;
     }
@@ -139,6 +149,7 @@ impl<'a> Visitor<'a> for BoundNames<'a> {
             Stmt::ClassDef(it) => self.bind(&it.name),
             Stmt::Global(it) => it.names.iter().for_each(|name| self.bind(name)),
             Stmt::Nonlocal(it) => it.names.iter().for_each(|name| self.bind(name)),
+            Stmt::Delete(_) => self.removes_items = true,
             Stmt::ImportFrom(it) => it.module.iter().for_each(|name| self.check_name(name)),
             _ => {}
         }
@@ -156,9 +167,14 @@ impl<'a> Visitor<'a> for BoundNames<'a> {
             // `asyncio.gather = …` changes the meaning of a name as well.
             Expr::Attribute(it) => {
                 self.check_name(&it.attr);
+                self.removes_items |= REMOVING_METHODS.contains(&it.attr.as_str());
                 if it.ctx != ExprContext::Load {
                     self.bind(&it.attr);
                 }
+            }
+            // `rows[:] = []` empties a list.
+            Expr::Subscript(it) if it.slice.is_slice_expr() => {
+                self.removes_items |= it.ctx != ExprContext::Load;
             }
             _ => {}
         }

@@ -50,6 +50,10 @@ fn check(source: &str) -> Vec<Finding> {
     ParsedProgram::new(source).findings(&resolver(&sales()))
 }
 
+fn lines(source: &str) -> Vec<usize> {
+    check(source).iter().map(|it| it.line).collect()
+}
+
 fn told(source: &str) -> String {
     check(source).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
@@ -180,6 +184,115 @@ await mcp__sales__orders({"region": "west"}, region="south")
     "#);
 }
 
+#[test]
+fn a_call_that_is_handed_to_something_that_does_not_await_it() {
+    let source = r#"
+import json
+print(mcp__sales__note("a"))
+print(f"{mcp__sales__note('b')}")
+print(json.dumps(mcp__sales__note("c"), indent=2))
+rows = mcp__sales__note("d")
+print(len(rows))
+"#;
+    assert_eq!(lines(source), [3, 4, 5, 7]);
+    assert_snapshot!(told("print(mcp__sales__note())"), @r#"
+      File "<program>", line 1
+        print(mcp__sales__note())
+    TypeError: the result of mcp__sales__note() is used and was never awaited; write (await mcp__sales__note(...))
+        await mcp__sales__note(text: str | None = None) -> Any
+    "#);
+}
+
+#[test]
+fn loops_that_certainly_have_an_iteration_are_followed() {
+    let programs = [
+        "for region in ['north', 'south']:\n    await mcp__sales__order()",
+        "for number in range(3):\n    await mcp__sales__order()",
+        "regions = ('north', 'south')\nfor at, region in enumerate(regions):\n    await mcp__sales__order()",
+        "limits = {'north': 1}\nfor region, limit in limits.items():\n    await mcp__sales__order()",
+        "rows = [await mcp__sales__order() for region in ['north']]",
+        "import asyncio\nregions = ['north']\nawait asyncio.gather(*[mcp__sales__orders(limit=it) for it in regions])",
+        "import asyncio\nawait asyncio.gather(*(mcp__sales__orders(limit=it) for it in ['north']))",
+        "import asyncio\nasync def get(it):\n    return await mcp__sales__order(it)\nawait asyncio.gather(*[get(it) for it in range(2)])",
+        "import asyncio\nasync with asyncio.timeout(3):\n    await mcp__sales__order()",
+        "import asyncio\nlimit = asyncio.Semaphore(3)\nasync with limit:\n    await mcp__sales__order()",
+    ];
+    for program in programs {
+        assert_eq!(check(program).len(), 1, "{program}");
+    }
+}
+
+fn typed() -> Catalog {
+    let tool = |name: &str, output: Value| ToolDefinition {
+        output_schema: Some(output.into()),
+        ..definition(name, json!({ "type": "object" }))
+    };
+    let wrapped = |value: Value| {
+        json!({
+            "type": "object",
+            "properties": { "result": value },
+            "required": ["result"],
+            "x-fastmcp-wrap-result": true,
+        })
+    };
+    let total = json!({ "type": "object", "properties": { "total": { "type": "integer" } } });
+    let tools = vec![
+        tool("total", total),
+        tool("names", wrapped(json!({ "type": "array", "items": { "type": "string" } }))),
+        tool("text", wrapped(json!({ "type": "string" }))),
+        tool("some", wrapped(json!({ "type": ["string", "array"] }))),
+    ];
+    Catalog::build([(ServerName::new("typed"), tools)])
+}
+
+#[test]
+fn a_result_that_is_used_as_another_shape_than_its_tool_declares() {
+    let check = |source: &str| {
+        let findings = ParsedProgram::new(source).findings(&resolver(&typed()));
+        findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let wrong = r#"
+total = await mcp__typed__total()
+print(total[0], total.total, (await mcp__typed__total())[-1])
+names = await mcp__typed__names()
+print(names["items"], names.items())
+print((await mcp__typed__text())["text"])
+"#;
+    assert_snapshot!(check(wrong), @r#"
+      File "<program>", line 3
+        print(total[0], total.total, (await mcp__typed__total())[-1])
+    KeyError: mcp__typed__total() returns one dict, not a list; its keys: "total"
+        await mcp__typed__total() -> {'total': int}
+      File "<program>", line 3
+        print(total[0], total.total, (await mcp__typed__total())[-1])
+    AttributeError: mcp__typed__total() returns a dict; write ["total"], not .total; its keys: "total"
+        await mcp__typed__total() -> {'total': int}
+      File "<program>", line 5
+        print(names["items"], names.items())
+    TypeError: mcp__typed__names() returns a list, which has no keys
+        await mcp__typed__names() -> list[str]
+      File "<program>", line 5
+        print(names["items"], names.items())
+    AttributeError: mcp__typed__names() returns a list, which has no 'items'
+        await mcp__typed__names() -> list[str]
+      File "<program>", line 6
+        print((await mcp__typed__text())["text"])
+    TypeError: mcp__typed__text() returns text, which has no keys
+        await mcp__typed__text() -> str
+    "#);
+    let right = r#"
+total = await mcp__typed__total()
+print(total["total"], total.get("other"), total["other"], total[key])
+names = await mcp__typed__names()
+print(names[0], names[-1:], names.index("x"), len(names))
+text = await mcp__typed__text()
+print(text[0], text.upper(), text.splitlines()[0])
+some = await mcp__typed__some()
+print(some[0], some["a"])
+"#;
+    assert_eq!(check(right), "");
+}
+
 /// Each of these could succeed.
 #[test]
 fn what_might_succeed_is_let_through() {
@@ -205,7 +318,22 @@ fn what_might_succeed_is_let_through() {
         "from sys import exit as leave\nleave()\nawait mcp__sales__order()",
         "raise ValueError\nawait mcp__sales__order()",
         "def get():\n    if rows:\n        return 1\n    mcp__sales__order()\nget()",
+        "for row in []:\n    await mcp__sales__order()",
+        "for row in [*rows]:\n    await mcp__sales__order()",
+        "for number in range(count):\n    await mcp__sales__order()",
+        "for number in range(3):\n    if rows:\n        break\n    await mcp__sales__order()",
+        "for number in range(3):\n    if rows:\n        continue\n    await mcp__sales__order()",
+        "queue = ['north']\nqueue.pop()\nfor region in queue:\n    await mcp__sales__order()",
+        "queue = ['north']\nqueue[:] = []\nfor region in queue:\n    await mcp__sales__order()",
+        "queue = ['north']\nqueue = []\nfor region in queue:\n    await mcp__sales__order()",
+        "range = rows.get\nfor number in range(3):\n    await mcp__sales__order()",
+        "rows = [await mcp__sales__order() for it in ['north'] if it in rows]",
+        "rows = [await mcp__sales__order() for it in ['north'] for row in rows]",
+        "rows = (await mcp__sales__order() for it in ['north'])",
+        "a = list(b)\nb = list(a)\nfor it in a:\n    await mcp__sales__order()",
         // It may be meant to fail.
+        "with limit:\n    await mcp__sales__order()",
+        "for it in ['north']:\n    try:\n        await mcp__sales__order()\n    except NameError:\n        pass",
         "try:\n    await mcp__sales__order()\nexcept NameError:\n    pass",
         "try:\n    await mcp__sales__drop()\nfinally:\n    pass",
         "with suppress(Exception):\n    await mcp__sales__drop()",
@@ -246,6 +374,10 @@ fn what_might_succeed_is_let_through() {
         // Calls that are awaited later, or closed.
         "call = mcp__sales__note('x')\nprint(await call)",
         "call = mcp__sales__note('x')\ncall.close()",
+        "call = mcp__sales__note('x')\nprint(call, f'{call}', str(call))\nprint(await call)",
+        "print(gather(mcp__sales__note('x')))",
+        "print = settle\nprint(mcp__sales__note('x'))",
+        "import json\njson.dumps(mcp__sales__note('x'), default=str)",
         "call = mcp__sales__note('x')\ncall = await call\nprint(call['a'])",
         "rows = [mcp__sales__note('x')]\nprint(rows[0])",
         "tool = mcp__sales__note\nprint(await tool(text='x'))",
@@ -262,7 +394,6 @@ fn what_might_succeed_is_let_through() {
 
 #[test]
 fn lines_are_counted_as_python_counts_them() {
-    let lines = |source: &str| check(source).iter().map(|it| it.line).collect::<Vec<_>>();
     assert_eq!(lines("a = 1\r\nb = 2\rmcp__no__tool()\n'''\n\n'''; mcp__no__tool2()"), [3, 6]);
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::stamp::{install_if_changed, run, versions_path};
+use super::stamp::{install_if_changed, run, shared_path, versions_path};
 
 /// The files of a project that npm needs.
 const FILES: [&str; 2] = ["package.json", "package-lock.json"];
@@ -15,7 +15,7 @@ pub fn install(name: &str) -> Result<PathBuf, String> {
 
 /// The folder with the `node_modules` of a project at another path.
 pub fn install_from(name: &str, project: &Path) -> Result<PathBuf, String> {
-    install_if_changed(name, &project.join("package-lock.json"), |folder| {
+    install_if_changed(shared_path(name), &project.join("package-lock.json"), |folder| {
         for file in FILES {
             let copied = std::fs::copy(project.join(file), folder.join(file));
             copied.map_err(|error| format!("{file} cannot be copied: {error}"))?;

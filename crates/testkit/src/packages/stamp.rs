@@ -15,15 +15,19 @@ pub fn versions_path(name: &str) -> PathBuf {
     root().join("tests/interop").join(name)
 }
 
-/// Creates `target/interop/NAME` with `make`, unless it was made from the same `versions`.
+/// The path of an installation that tests share.
+pub fn shared_path(name: &str) -> PathBuf {
+    output("interop").join(name)
+}
+
+/// Creates a folder with `make`, unless it was made from the same `versions`.
 pub fn install_if_changed(
-    name: &str,
+    folder: PathBuf,
     versions: &Path,
     make: impl FnOnce(&Path) -> Result<(), String>,
 ) -> Result<PathBuf, String> {
     let readable = |error| format!("{} cannot be read: {error}", versions.display());
     let wanted = std::fs::read(versions).map_err(readable)?;
-    let folder = output("interop").join(name);
     let stamp = folder.join("installed");
     if std::fs::read(&stamp).is_ok_and(|found| found == wanted) {
         return Ok(folder);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::stamp::{install_if_changed, run, versions_path};
+use super::stamp::{install_if_changed, run, shared_path, versions_path};
 
 /// The virtual environment with the packages in `tests/interop/python/NAME.txt`.
 pub fn install(name: &str) -> Result<PathBuf, String> {
@@ -13,7 +13,12 @@ pub fn install(name: &str) -> Result<PathBuf, String> {
 
 /// The virtual environment with the packages in a list at another path.
 pub fn install_from(name: &str, requirements: &Path) -> Result<PathBuf, String> {
-    install_if_changed(name, requirements, |folder| {
+    install_into(shared_path(name), requirements)
+}
+
+/// The virtual environment in this folder, with the packages in a list.
+pub fn install_into(folder: PathBuf, requirements: &Path) -> Result<PathBuf, String> {
+    install_if_changed(folder, requirements, |folder| {
         let mut make = Command::new("python3");
         make.args(["-m", "venv"]).arg(folder);
         run(make)?;

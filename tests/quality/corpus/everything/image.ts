@@ -1,0 +1,3 @@
+const result: any = await mcp__everything__get_tiny_image();
+const image = result.find((part: any) => part.type === "image");
+console.log(image.mimeType);

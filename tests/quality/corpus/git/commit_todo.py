@@ -1,0 +1,5 @@
+import re
+await mcp__git__git_add(repo_path="REPOSITORY", files=["todo.txt"])
+await mcp__git__git_commit(repo_path="REPOSITORY", message="List what is left")
+log = await mcp__git__git_log(repo_path="REPOSITORY", max_count=1)
+print(re.search(r"Message: (.*)", log).group(1))

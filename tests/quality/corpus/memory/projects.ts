@@ -1,0 +1,3 @@
+const graph = await mcp__memory__read_graph();
+const names = graph.entities.filter((e) => e.entityType === "project").map((e) => e.name);
+console.log(names.sort().join("\n"));

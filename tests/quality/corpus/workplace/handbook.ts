@@ -1,0 +1,2 @@
+const { pages } = await mcp__handbook__find_pages({ words: "vacation" });
+console.log(pages.length);

@@ -1,0 +1,2 @@
+result = await mcp__observability__list_deployments({"from": "2026-03-01T00:00:00Z", "to": "2026-03-31T23:59:59Z", "service": "cart"})
+print(max(result["deployments"], key=lambda d: d["time"])["version"])

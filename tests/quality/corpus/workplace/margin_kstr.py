@@ -1,0 +1,4 @@
+result = await mcp__finance__get_income_statements(ticker="KSTR", quarters=4)
+statements = result["statements"]
+margin = sum(s["net_income"] for s in statements) / sum(s["revenue"] for s in statements)
+print(f"{margin:.1%}".rstrip("%"))

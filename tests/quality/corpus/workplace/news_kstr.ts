@@ -1,0 +1,3 @@
+const { articles } = await mcp__finance__search_news({ ticker: "KSTR", days: 30 });
+const count = (s: string) => articles.filter((a) => a.sentiment === s).length;
+console.log(["positive", "neutral", "negative"].map(count).join("/"));

@@ -1,0 +1,2 @@
+const shift = await mcp__team__who_is_on_call({ team: "platform", at: "2026-03-18T12:00:00Z" });
+console.log(`${shift.primary}, ${shift.backup}`);

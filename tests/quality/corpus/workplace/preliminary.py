@@ -1,0 +1,2 @@
+sales = await mcp__sales__get_daily_sales(region="islands", day="2026-03-10")
+print("yes" if sales["preliminary"] else "no")

@@ -1,0 +1,2 @@
+quote = await mcp__finance__get_quote(ticker="NRTH")
+print(f"{quote['price']:.2f} {quote['pe_ratio']:.2f}")

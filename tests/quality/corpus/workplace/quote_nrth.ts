@@ -1,0 +1,2 @@
+const quote = await mcp__finance__get_quote({ ticker: "NRTH" });
+console.log(`${quote.price.toFixed(2)} ${quote.pe_ratio.toFixed(2)}`);

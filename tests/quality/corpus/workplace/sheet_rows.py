@@ -1,0 +1,3 @@
+sheet = await mcp__sheets__read_range(spreadsheet_id="1fAiR2026leads", range="Leads!A1:J500")
+header, *rows = sheet["values"]
+print(len(rows))

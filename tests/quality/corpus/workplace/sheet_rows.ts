@@ -1,0 +1,2 @@
+const { values } = await mcp__sheets__read_range({ spreadsheet_id: "1fAiR2026leads", range: "Leads!A1:J500" });
+console.log(values.length - 1);

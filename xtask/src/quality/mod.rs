@@ -1,0 +1,117 @@
+//! Counts what works of tasks, programs and tests that others wrote, without a model:
+//! `cargo xtask quality`. The drivers are in `tests/quality`; each part here counts what its driver
+//! reports and writes a section of `docs/quality.md`.
+
+mod agentdojo;
+mod bfcl;
+mod corpus;
+mod driver;
+mod mutations;
+mod options;
+mod page;
+
+use std::time::Instant;
+
+use testkit::cargo::{self, cargo, output};
+
+use driver::Setup;
+use options::{HELP, Options};
+use page::Section;
+
+/// One part of the suite.
+struct Part {
+    /// Its name on the command line.
+    name: &'static str,
+    /// Installs what the part needs.
+    install: fn() -> Result<(), String>,
+    run: fn(&Setup) -> Result<Section, String>,
+}
+
+const PARTS: [Part; 4] = [
+    Part { name: "bfcl", install: packages, run: bfcl::run },
+    Part { name: "agentdojo", install: packages, run: agentdojo::run },
+    Part { name: "corpus", install: packages_and_servers, run: corpus::run },
+    Part { name: "mutations", install: packages_and_servers, run: mutations::run },
+];
+
+fn packages() -> Result<(), String> {
+    driver::python().map(|_| ())
+}
+
+fn packages_and_servers() -> Result<(), String> {
+    packages()?;
+    corpus::servers().map(|_| ())
+}
+
+/// Runs the parts, prints what they count, and fails if one falls short of its goal.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let options = Options::parse(arguments)?;
+    if options.help {
+        let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        eprint!("{HELP}\nParts: {}\n", names.join(", "));
+        return Ok(());
+    }
+    if options.publish {
+        page::require_committed()?;
+    }
+    let profile = if options.publish { "dist" } else { "debug" };
+    if !options.no_build {
+        build(profile)?;
+    }
+    for part in PARTS.iter().filter(|part| options.wants(part.name)) {
+        (part.install)().map_err(|why| format!("{}: {why}", part.name))?;
+    }
+    let setup = Setup { onecall: output(profile).join("onecall"), sample: options.sample };
+    let began = Instant::now();
+    let sections = run_parts(&setup, &options)?;
+    let text = page::render(&sections, began.elapsed());
+    println!("{text}");
+    if options.publish {
+        page::publish(&text)?;
+    }
+    page::shortfalls(&sections)
+}
+
+/// Runs a small part of everything with the binary that tests use. A part whose packages cannot be
+/// installed here is skipped and reported.
+pub fn test() -> Result<(), String> {
+    eprintln!("a sample of the quality suite");
+    let mut options = Options::default();
+    for part in &PARTS {
+        match (part.install)() {
+            Ok(()) => options.parts.push(part.name.to_owned()),
+            Err(why) => eprintln!("skipped: the part {} of the quality suite: {why}", part.name),
+        }
+    }
+    if options.parts.is_empty() {
+        return Ok(());
+    }
+    let setup = Setup { onecall: output("debug").join("onecall"), sample: true };
+    page::shortfalls(&run_parts(&setup, &options)?)
+}
+
+fn build(profile: &str) -> Result<(), String> {
+    if profile == "debug" {
+        return cargo::build_binaries();
+    }
+    let mut build = cargo("build");
+    build.args(["--workspace", "--bins", "--profile", profile]);
+    cargo::run(build)
+}
+
+fn run_parts(setup: &Setup, options: &Options) -> Result<Vec<Section>, String> {
+    let wanted = PARTS.iter().filter(|part| options.wants(part.name));
+    wanted
+        .map(|part| {
+            let began = Instant::now();
+            let section = (part.run)(setup).map_err(|why| format!("{}: {why}", part.name))?;
+            eprintln!(
+                "{}: {} ({:.0} s)",
+                part.name,
+                section.summary,
+                began.elapsed().as_secs_f64()
+            );
+            Ok(section)
+        })
+        .collect()
+}
