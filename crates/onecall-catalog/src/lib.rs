@@ -20,10 +20,12 @@ mod observed;
 mod permission;
 mod program;
 mod python;
+mod python_text;
 mod search;
 mod server;
 mod shape;
 mod shown_definition;
+mod signature;
 mod stems;
 mod summary;
 mod synonyms;
@@ -47,13 +49,18 @@ pub use generate::{GeneratedFiles, GeneratedTool, content_digest, generate, gene
 pub use naming::{name_prefix, natural_name};
 pub use observed::ObservedOutput;
 pub use permission::{ask_rule, matches_any_name, permits};
-pub use program::{ASYNC_PREFIX, Finding, ParsedProgram, ToolLookup, ToolUse, ToolUses};
+pub use program::{
+    ASYNC_PREFIX, Finding, ImportTarget, ParsedProgram, ToolLookup, ToolUse, ToolUses,
+    nesting_depth,
+};
 pub use python::{is_keyword_argument, python_signature, python_signature_with};
+pub use python_text::is_like_python_literal;
 pub use server::{ServerMatch, match_server};
 pub use shape::Shape;
 pub use shown_definition::{
     DESCRIPTION_TOKENS, SCHEMA_TOKENS, ShownSchema, clean_schema, shown_description,
 };
+pub use signature::signature;
 pub use summary::summary;
 pub use text_result::TextResult;
 pub use tree::{ToolFile, callable_name_at, server_folder, tool_file_location};

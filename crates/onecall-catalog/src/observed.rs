@@ -3,6 +3,7 @@
 use onecall_core::{ToolSpec, wrapped_schema};
 use serde_json::Value;
 
+use crate::python_text::PYTHON_LITERAL_FORMAT;
 use crate::shape::Shape;
 use crate::types::Types;
 
@@ -48,10 +49,24 @@ impl ObservedOutput {
     }
 }
 
+/// The remark for a result type that is not known.
+pub(crate) const UNKNOWN_NOTE: &str = "not declared; print a small result first";
+
 /// The marker of an observed type, which the server does not promise.
 pub(crate) fn observation_note(samples: u64) -> String {
     let calls = if samples == 1 { "call" } else { "calls" };
     format!("observed in {samples} {calls}")
+}
+
+/// The remark about an observed result type: how to read it, if it is text that Python printed, and
+/// how often it was observed. `reader` is the function that reads such text.
+pub(crate) fn observation_remark(observed: &ObservedOutput, reader: &str) -> String {
+    let note = observation_note(observed.samples);
+    let format = observed.schema.get("format").and_then(Value::as_str);
+    match format == Some(PYTHON_LITERAL_FORMAT) {
+        true => format!("a Python literal, not JSON: read it with {reader}; {note}"),
+        false => note,
+    }
 }
 
 /// The marker of an observed type for generated files, with a rounded count, so that the files do

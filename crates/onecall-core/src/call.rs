@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::{
-    CallSite, CallableName, Caller, Digest, Principal, RunId, ToolError, ToolSpec, ToolValue,
+    CallSite, CallableName, Caller, Digest, Language, Principal, RunId, ToolError, ToolSpec,
+    ToolValue,
 };
 
 /// One call as a program makes it. The tool is only a name.
@@ -50,6 +51,8 @@ pub struct RunContext {
     pub client: String,
     /// The digest of the program as it was received; `None` if the run is not one of a program.
     pub program: Option<Digest>,
+    /// The language in which errors show how to call a tool: that of the program, if it is one.
+    pub language: Language,
     /// The client that the run is for, if servers may send requests to it.
     pub caller: Option<Arc<Caller>>,
 }

@@ -25,6 +25,8 @@ pub struct Outcome {
     /// `result`. It is present only if the program asked for a whole
     /// [`OutcomeDetail`](crate::OutcomeDetail) and the value is plain data.
     pub value: Option<Box<RawValue>>,
+    /// The name of the type of its last expression, if that has a value which nobody sees.
+    pub value_type: Option<String>,
     /// The tool calls it made.
     pub calls: CallSummary,
     /// Further remarks for the author of the program, one line each.
@@ -55,6 +57,7 @@ impl Outcome {
             stderr: Output::default(),
             media: Vec::new(),
             value: None,
+            value_type: None,
             calls: CallSummary::default(),
             remarks: Vec::new(),
             session: None,

@@ -17,6 +17,8 @@ use crate::protocol::JournalStart;
 pub struct RunControl<'a> {
     /// The user that the run is for. Programs of different users take turns if some have to wait.
     pub user: &'a str,
+    /// Whether the worker names the type of the program's last expression, if it has a value.
+    pub names_value_type: bool,
     /// The calls of the run that wait for a person.
     pub held: Option<&'a HeldCalls>,
     /// Present if the run is journalled.

@@ -15,7 +15,7 @@ use crate::candidates::Candidates;
 use crate::control::{HeldCalls, RunControl};
 use crate::pool::EngineError;
 use crate::registered::RegisteredEngine;
-use crate::registry::{ENGINES, EngineFeatures, EngineMismatch, check_choice};
+use crate::registry::{ENGINES, EngineMismatch, check_choice};
 use crate::worker::{ProgramOutput, ProgramRun};
 use crate::workspace::{Quota, WorkspaceWriteLock};
 
@@ -175,10 +175,12 @@ impl Engines {
         self.engines.iter().map(|it| (it.spec.name, it.workers_started())).collect()
     }
 
-    /// The features of the engine that a program runs on first.
-    pub fn features(&self, program: &Program) -> Result<EngineFeatures, EngineMismatch> {
-        let candidates = self.candidates(program.language, program.engine)?;
-        Ok(candidates.first.spec.features)
+    /// Checks that an engine can run a program.
+    ///
+    /// # Errors
+    /// If the requested engine does not run its language.
+    pub fn check(&self, program: &Program) -> Result<(), EngineMismatch> {
+        self.candidates(program.language, program.engine).map(drop)
     }
 
     /// Starts the default engine, and checks its sandbox.

@@ -48,7 +48,7 @@ pub use pool::EngineError;
 pub use registered::RegisteredEngine;
 pub use registry::{
     ENGINES, EngineFeatures, EngineMismatch, EngineSpec, check_choice, choice_of,
-    language_has_feature, sessions_unsupported,
+    language_has_feature,
 };
 pub use sandbox_report::{EscapeAttempt, SandboxReport, WallReport};
 pub use worker::ProgramOutput;

@@ -11,7 +11,7 @@ use onecall_jail::{JailError, JailMode, Property, Requirement};
 use thiserror::Error;
 
 use crate::files::FileServer;
-use crate::registry::{EngineFeatures, EngineMismatch};
+use crate::registry::EngineMismatch;
 use crate::sandbox_report::SandboxReport;
 use crate::scratch::ScratchProvision;
 use crate::worker::{StartError, Worker};
@@ -95,8 +95,6 @@ impl EngineError {
 pub(crate) struct WorkerPool {
     command: ZygoteCommand,
     sandbox: Requirement,
-    /// The features that it offers to programs.
-    pub(crate) features: EngineFeatures,
     pub(crate) quota: Option<Quota>,
     /// The files that the gateway opens for its programs; `None` if they open files themselves.
     pub(crate) files: Option<Arc<FileServer>>,
@@ -127,7 +125,6 @@ impl WorkerPool {
     pub(crate) fn new(
         command: ZygoteCommand,
         sandbox: Requirement,
-        features: EngineFeatures,
         quota: Option<Quota>,
         files: Option<FileServer>,
         provision: ScratchProvision,
@@ -135,7 +132,6 @@ impl WorkerPool {
         Self {
             command,
             sandbox,
-            features,
             quota,
             files: files.map(Arc::new),
             provision,

@@ -49,7 +49,8 @@ pub(crate) enum FromWorker<'a> {
     Stderr(&'a [u8]),
     /// The program displays an MCP content block.
     Show { block: &'a str },
-    /// The program ran to its end. The value of its last expression as JSON, or empty.
+    /// The program ran to its end. Its value as JSON, or the name of the value's type, or empty; see
+    /// [`ValueReport`].
     Finished { value: &'a str },
     /// The program ended with this traceback; `summary` is an [`ExceptionSummary`] as JSON.
     Raised { summary: &'a str, traceback: &'a str },
@@ -148,17 +149,47 @@ impl<'a> JournalStart<'a> {
 pub(crate) struct RunOptions {
     /// Keep the program's variables, and wait for another program.
     pub(crate) keep_worker: bool,
-    /// Report the value of the last expression.
-    pub(crate) report_value: bool,
+    /// What to report about the value of the program.
+    pub(crate) value_report: ValueReport,
 }
 
 impl RunOptions {
     fn to_bits(self) -> u64 {
-        u64::from(self.keep_worker) | u64::from(self.report_value) << 1
+        u64::from(self.keep_worker) | self.value_report.to_bits() << 1
     }
 
     fn from_bits(bits: u64) -> Self {
-        Self { keep_worker: bits & 1 != 0, report_value: bits & 2 != 0 }
+        Self { keep_worker: bits & 1 != 0, value_report: ValueReport::from_bits(bits >> 1) }
+    }
+}
+
+/// What a worker reports about the value of a program: what it returned, or its last expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ValueReport {
+    /// Nothing.
+    #[default]
+    None,
+    /// The name of its type, unless it has no value.
+    Type,
+    /// The value as JSON.
+    Whole,
+}
+
+impl ValueReport {
+    pub(crate) fn to_bits(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Whole => 1,
+            Self::Type => 2,
+        }
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        match bits & 3 {
+            1 => Self::Whole,
+            2 => Self::Type,
+            _ => Self::None,
+        }
     }
 }
 
@@ -552,7 +583,7 @@ mod tests {
 
     #[test]
     fn frames_of_the_gateway_survive_the_way() {
-        let options = RunOptions { keep_worker: true, report_value: false };
+        let options = RunOptions { keep_worker: true, value_report: ValueReport::Type };
         let limits = ProgramLimits { memory_bytes: 1 << 40, cpu_seconds: 7, file_bytes: 0 };
         let frames = [
             ToWorker::Program {

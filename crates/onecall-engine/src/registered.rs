@@ -42,7 +42,7 @@ impl RegisteredEngine {
         settings: &Arc<EngineSettings>,
         quota: Option<&Quota>,
     ) -> Self {
-        let quota = quota.filter(|_| spec.features.files).cloned();
+        let quota = quota.cloned();
         let mut engine =
             Self { spec, settings: Arc::clone(settings), quota, pool: OnceCell::new() };
         if spec.is_built_in() {
@@ -119,10 +119,7 @@ impl RegisteredEngine {
 
     fn pool_of(&self, interpreter: Option<Interpreter>) -> PlannedPool {
         let EngineSettings { sandbox, workspace, tools, .. } = &*self.settings;
-        let mut plan = match self.spec.features.files {
-            true => SandboxPlan::new(sandbox, workspace.as_ref(), tools.as_deref()),
-            false => SandboxPlan::new(sandbox, None, None),
-        };
+        let mut plan = SandboxPlan::new(sandbox, workspace.as_ref(), tools.as_deref());
         plan.interpreter = interpreter;
         let workers = Arc::new(self.new_workers(&plan));
         PlannedPool { plan, workers }
@@ -131,16 +128,15 @@ impl RegisteredEngine {
     /// Creates a pool whose workers have the sandbox of `plan`. The gateway opens files for
     /// built-in interpreters; others open files themselves.
     fn new_workers(&self, plan: &SandboxPlan) -> WorkerPool {
-        let (files, provision) = match (self.spec.features.files, &plan.interpreter) {
-            (false, _) => (None, ScratchProvision::Never),
-            (true, None) => (plan.files(), plan.scratch_provision(ScratchProvision::ByGateway)),
-            (true, Some(_)) => (None, plan.scratch_provision(ScratchProvision::SeparateZygote)),
+        let (files, provision) = match &plan.interpreter {
+            None => (plan.files(), plan.scratch_provision(ScratchProvision::ByGateway)),
+            Some(_) => (None, plan.scratch_provision(ScratchProvision::SeparateZygote)),
         };
         // If a path is not Unicode, the zygote fails with an error message.
         let argument = serde_json::to_string(plan).unwrap_or_default();
         let program = self.settings.executable.clone();
         let command = ZygoteCommand { program, args: vec![self.spec.zygote.to_owned(), argument] };
         let sandbox = self.settings.sandbox.clone();
-        WorkerPool::new(command, sandbox, self.spec.features, self.quota.clone(), files, provision)
+        WorkerPool::new(command, sandbox, self.quota.clone(), files, provision)
     }
 }

@@ -17,16 +17,8 @@ use crate::{cpython, python, typescript};
 /// The features of an engine beyond running programs and calling tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineFeatures {
-    /// A session keeps the variables of a program for the next one.
-    pub sessions: bool,
-    /// Programs can use files: the workspace, the folder of tools and a scratch folder.
-    pub files: bool,
-    /// Programs can display images and audio.
-    pub display: bool,
     /// Programs can be given arguments, as in `sys.argv`.
     pub arguments: bool,
-    /// The tool calls of a program are checked before it runs.
-    pub check: bool,
 }
 
 /// An engine as the registry describes it.
@@ -55,8 +47,7 @@ pub struct EngineSpec {
 pub(crate) type FindInterpreter =
     for<'a> fn(&'a EngineSettings) -> BoxFuture<'a, Result<Interpreter, EngineError>>;
 
-const PYTHON_FEATURES: EngineFeatures =
-    EngineFeatures { sessions: true, files: true, display: true, arguments: true, check: true };
+const PYTHON_FEATURES: EngineFeatures = EngineFeatures { arguments: true };
 
 /// All engines. For each language, the first engine is the default, and the next one runs programs
 /// that import what the first one lacks.
@@ -85,13 +76,7 @@ pub const ENGINES: &[EngineSpec] = &[
         name: EngineName::TypeScript,
         title: "the embedded TypeScript",
         languages: &[Language::TypeScript],
-        features: EngineFeatures {
-            sessions: false,
-            files: false,
-            display: false,
-            arguments: false,
-            check: false,
-        },
+        features: EngineFeatures { arguments: false },
         zygote: "typescript-zygote",
         run_zygote: typescript::run_zygote,
         find_interpreter: None,
@@ -170,13 +155,6 @@ pub fn choice_of(program: &Program) -> EngineChoice {
 #[must_use]
 pub fn language_has_feature(language: Language, feature: impl Fn(&EngineFeatures) -> bool) -> bool {
     ENGINES.iter().any(|it| it.runs(language) && feature(&it.features))
-}
-
-/// The failure of a program that requests a session from an engine without sessions.
-#[must_use]
-pub fn sessions_unsupported() -> Failure {
-    let languages = titles(|language| language_has_feature(language, |features| features.sessions));
-    Failure::refused("ValueError", format!("only {languages} programs can have a session"))
 }
 
 fn has_choice(language: Language) -> bool {

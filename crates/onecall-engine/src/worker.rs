@@ -31,8 +31,8 @@ use crate::files::protected_snapshot::ProtectedFilesSnapshot;
 use crate::pool::WorkerPool;
 use crate::protocol::{
     AnswerPayload, Condition, ExceptionSummary, FromWorker, ProtocolError, RunOptions, ToWorker,
+    ValueReport,
 };
-use crate::registry::EngineFeatures;
 use crate::sandbox_report::{EscapeAttempt, SandboxReport};
 use crate::scratch::{self, ScratchFolder, ScratchSlot};
 use crate::workspace::Quota;
@@ -183,7 +183,11 @@ impl WorkerPool {
         let granted = self.grant_scratch(worker, run);
         let options = RunOptions {
             keep_worker: program.session.is_some(),
-            report_value: program.detail == OutcomeDetail::Whole,
+            value_report: match program.detail {
+                OutcomeDetail::Whole => ValueReport::Whole,
+                OutcomeDetail::Brief if run.control.names_value_type => ValueReport::Type,
+                OutcomeDetail::Brief => ValueReport::None,
+            },
         };
         let file_bytes = match &self.quota {
             Some(quota) => quota.left().await,
@@ -213,7 +217,7 @@ impl WorkerPool {
             code,
         };
         let result = tokio::select! {
-            result = worker.run(&start, run, self.features, output) => result,
+            result = worker.run(&start, run, output) => result,
             full = exceeded(self.quota.as_ref()) => Err(full),
         };
         if let Err(failure) = &result
@@ -378,7 +382,6 @@ impl Worker {
         &mut self,
         start: &ToWorker<'_>,
         run: ProgramRun<'_>,
-        features: EngineFeatures,
         output: &mut dyn ProgramOutput,
     ) -> Result<ProgramEnd, Failure> {
         let ProgramRun { limits, host, permit, control, .. } = run;
@@ -462,7 +465,7 @@ impl Worker {
                                 }
                             }));
                         }
-                        FromWorker::Show { block } if features.display => output.show(block),
+                        FromWorker::Show { block } => output.show(block),
                         FromWorker::Finished { value } => {
                             let value = (!value.is_empty()).then(|| value.to_owned());
                             return Break(Ok(ProgramEnd::Finished { value }));
@@ -473,8 +476,7 @@ impl Worker {
                         FromWorker::Raised { summary, traceback } => {
                             return Break(Err(raised(summary, traceback)));
                         }
-                        FromWorker::Show { .. }
-                        | FromWorker::Site { .. }
+                        FromWorker::Site { .. }
                         | FromWorker::Observed(_)
                         | FromWorker::Replayed
                         | FromWorker::Diverged { .. }

@@ -143,8 +143,7 @@ impl Gateway {
     /// Fills the folder for a program that may read it.
     pub(crate) async fn fill_tool_folder(&self, program: &Program) {
         let Some(folder) = &self.tool_folder else { return };
-        let sees_files = self.shared.engines.features(program).is_ok_and(|features| features.files);
-        if !sees_files || !mentions_tool_folder(&program.code) {
+        if !mentions_tool_folder(&program.code) {
             return;
         }
         folder

@@ -136,6 +136,7 @@ fn run_of(user: usize) -> RunContext {
         }),
         client: "bench".to_owned(),
         program: Some(Digest::of("")),
+        language: onecall_core::Language::Python,
         caller: None,
     }
 }

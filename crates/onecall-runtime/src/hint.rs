@@ -1,8 +1,7 @@
 //! One-line hints for programs that failed because they tried something that programs cannot do.
 //! The texts are fixed; the only text from servers in them are callable names.
 
-use onecall_core::{DeniedResource, Language, ToolSpec};
-use onecall_engine::EngineFeatures;
+use onecall_core::{DeniedResource, ToolSpec};
 
 use crate::directory::Directory;
 
@@ -48,21 +47,12 @@ const ONLY_A_WORKSPACE: &str = "Programs see no files but those of a workspace, 
      in the configuration gives them";
 
 /// The hint for a denied operation: what programs cannot do, and which tools can do it instead.
-pub(crate) fn hint(
-    denied: DeniedResource,
-    language: Language,
-    features: EngineFeatures,
-    directory: &dyn Directory,
-) -> String {
-    let no_files = format!("Programs in {} see no files", language.title());
+pub(crate) fn hint(denied: DeniedResource, directory: &dyn Directory) -> String {
     let (sentence, tools) = match denied {
         DeniedResource::Network => {
             ("Programs have no network", Some(("Tools that fetch web pages", WEB_PAGES)))
         }
-        DeniedResource::Files => {
-            let sentence = if features.files { ONLY_A_WORKSPACE } else { &no_files };
-            (sentence, Some(("Tools that read files", FILES)))
-        }
+        DeniedResource::Files => (ONLY_A_WORKSPACE, Some(("Tools that read files", FILES))),
         DeniedResource::Processes => {
             ("Programs cannot start processes", Some(("Tools that run commands", COMMANDS)))
         }

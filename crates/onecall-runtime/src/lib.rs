@@ -34,6 +34,7 @@ mod single_call;
 pub mod stack;
 mod store_writer;
 mod transcript;
+mod undeclared_results;
 
 pub use access::{ToolPermission, UserAccess};
 pub use approval::{ApprovalDesk, DeskError};

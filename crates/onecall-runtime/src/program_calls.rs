@@ -14,6 +14,7 @@ use crate::directory::Directory;
 use crate::journal::Journal;
 use crate::layers::{CacheFunctions, Discovery};
 use crate::names::RunNames;
+use crate::undeclared_results::UndeclaredResults;
 
 /// The host of one program.
 pub(crate) struct ProgramCalls<'a> {
@@ -24,6 +25,7 @@ pub(crate) struct ProgramCalls<'a> {
     pub(crate) cache: CacheFunctions<'a>,
     /// The journal of the run, if it has one.
     pub(crate) journal: Option<&'a Journal>,
+    pub(crate) undeclared: UndeclaredResults,
 }
 
 impl ProgramCalls<'_> {
@@ -44,7 +46,12 @@ impl ProgramCalls<'_> {
             run,
             log_index,
         };
-        self.layers.call(call).await.map(|answer| answer.value)
+        let spec = call.tool.as_ref().ok().filter(|spec| spec.output_schema.is_none()).cloned();
+        let value = self.layers.call(call).await.map(|answer| answer.value)?;
+        if let Some(spec) = spec {
+            self.undeclared.remember(&spec.callable, &value);
+        }
+        Ok(value)
     }
 
     async fn answer_question(&self, question: ProgramQuestion) -> Result<ToolValue, ToolError> {

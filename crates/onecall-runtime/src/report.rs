@@ -5,6 +5,10 @@ use onecall_core::{CallRecord, CallSummary, Outcome, Output, TextSizes, TokenUsa
 /// Marks output that was cut.
 pub(crate) const TRUNCATION_MARK: &str = "\n... (truncated)";
 
+/// Follows "(no output)" if a program ends with an expression that has a value.
+const ONLY_PRINTED: &str =
+    "Only what is printed comes back; the last expression has a value of type ";
+
 /// How many calls are named at the beginning and at the end of a long list.
 const LISTED_AT_EACH_END: usize = 10;
 
@@ -47,7 +51,12 @@ fn savings(sizes: TextSizes) -> String {
 fn success(outcome: &Outcome) -> String {
     let mut text = "[Script executed successfully]\n".to_owned();
     match outcome.stdout == Output::default() && outcome.media.is_empty() {
-        true => text.push_str("(no output)"),
+        true => {
+            text.push_str("(no output)");
+            if let Some(name) = &outcome.value_type {
+                push_line(&mut text, &format!("{ONLY_PRINTED}{name}."));
+            }
+        }
         false => push_output(&mut text, &outcome.stdout),
     }
     text

@@ -2,11 +2,11 @@
 //! that the program can call.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use onecall_catalog::{ParsedProgram, ToolUse};
+use onecall_catalog::{ParsedProgram, ServerMatch, ToolUse, camel_case, identifier, match_server};
 use onecall_core::{
     AskRule, CallableName, ErrorSummary, Failure, Program, Resolution, ToolResolver, ToolSpec,
 };
@@ -18,7 +18,7 @@ use crate::directory::{AttributeLookup, Directory, NameLookup};
 const CALLABLE_PREFIX: &str = "mcp__";
 
 /// A program that contains none of these texts calls no tool.
-const TOOL_MARKERS: [&str; 2] = [CALLABLE_PREFIX, "tools"];
+const TOOL_MARKERS: [&str; 4] = [CALLABLE_PREFIX, "tools", "servers", "mcp-apis"];
 
 /// Added to a refusal, so that the agent knows it can safely run a corrected program.
 const NOT_EXECUTED: &str = "[Nothing was executed]";
@@ -66,7 +66,8 @@ pub(crate) async fn refusal(
         return None;
     }
     // An earlier program of the session may have assigned another value to `tools`.
-    let is_known = |name: &String| name.starts_with(CALLABLE_PREFIX) || program.session.is_none();
+    let is_own = |name: &String| name.starts_with(CALLABLE_PREFIX) || name.contains('/');
+    let is_known = |name: &String| is_own(name) || program.session.is_none();
     let to_check: Vec<String> = parsed.names_to_check().into_iter().filter(is_known).collect();
     if to_check.is_empty() || is_valid_for_last_known(parsed, &to_check, directory).await {
         return None;
@@ -108,6 +109,9 @@ async fn resolve_name(
     if name.starts_with(CALLABLE_PREFIX) {
         return Some(names.resolve(&CallableName::new(name)).await);
     }
+    if let Some((server, export)) = name.split_once('/') {
+        return imported_tool(server, export, directory).await.map(Resolution::Callable);
+    }
     // What follows `tools.` may be the tool's own name on its server.
     match AttributeLookup::find(name, directory).await.found {
         NameLookup::Tool(spec) => Some(Resolution::Callable(spec)),
@@ -122,12 +126,23 @@ async fn resolve_name(
     }
 }
 
-impl Preview {
-    /// The preview of a program whose calls are not checked before it runs.
-    pub(crate) fn unchecked() -> Self {
-        Self { tools: BTreeMap::new(), may_call_others: true, refusal: None }
-    }
+/// The tool that a program imports from a server by its own name, unchanged or in camel case.
+async fn imported_tool(
+    server: &str,
+    export: &str,
+    directory: &dyn Directory,
+) -> Option<Arc<ToolSpec>> {
+    let tools = directory.tools_of(server).await;
+    let servers: BTreeSet<&str> = tools.iter().map(|spec| spec.server.as_str()).collect();
+    let ServerMatch::One(server) = match_server(server, servers.iter().copied()) else {
+        return None;
+    };
+    let mut own = tools.iter().filter(|spec| spec.server.as_str() == server);
+    let by_name = own.clone().find(|spec| identifier(spec.tool.as_str()) == export);
+    by_name.or_else(|| own.find(|spec| camel_case(spec.tool.as_str()) == export)).cloned()
+}
 
+impl Preview {
     /// Previews a program without running it.
     pub(crate) async fn of(
         program: &Program,
@@ -181,9 +196,7 @@ impl fmt::Display for Preview {
             write!(f, "\n{name}: {tool}")?;
         }
         if self.may_call_others {
-            f.write_str(
-                "\nIt may call any tool: it is not in Python, computes names or hands `tools` on.",
-            )?;
+            f.write_str("\nIt may call any tool: it computes names or hands `tools` on.")?;
         }
         match &self.refusal {
             Some(failure) => write!(f, "\n[It would not run]\n{failure}"),

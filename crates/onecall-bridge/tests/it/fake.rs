@@ -96,6 +96,7 @@ pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
         principal: Arc::new(Principal::local()),
         client: String::new(),
         program: None,
+        language: onecall_core::Language::Python,
         caller: None,
     });
     let (form, freshness) = (AnswerForm::Value, Freshness::Any);

@@ -273,6 +273,10 @@ impl<'a> SchemaCheck<'a> {
                 Some(property) => self.value(property, *value, inner, depth + 1, found),
                 None if has_patterns => {}
                 None if additional == Some(&Value::Bool(false)) => {
+                    let quoted = format!("'{}'", shorten(key));
+                    if found.iter().any(|it| it.message.contains(&quoted)) {
+                        continue;
+                    }
                     let names = properties.into_iter().flat_map(Map::keys);
                     let count = properties.map_or(0, Map::len).min(MAX_COMPARED);
                     self.steps += count * STEPS_PER_COMPARISON;
@@ -315,10 +319,32 @@ impl<'a> SchemaCheck<'a> {
                 .and_then(|all| entry(all, name))
                 .is_some_and(|it| it.get("default").is_some())
         };
-        for name in required.iter().filter_map(Value::as_str) {
-            if !is_given(name) && !has_default(name) {
-                found.push(mismatch(path, format!("'{}' is missing", shorten(name))));
-            }
+        let missing: Vec<&str> = required
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|name| !is_given(name) && !has_default(name))
+            .collect();
+        let unknown = match missing.is_empty() {
+            true => Vec::new(),
+            false => unknown_names(schema, entries, &missing),
+        };
+        for name in &missing {
+            let meant = match (missing.as_slice(), unknown.as_slice()) {
+                ([_], [only]) => Some(*only),
+                _ => nearest(name, unknown.iter().copied()),
+            };
+            let name = shorten(name);
+            found.push(mismatch(
+                path,
+                match meant {
+                    Some(given) => format!(
+                        "'{name}' is missing, and there is no parameter '{}': did you mean \
+                         '{name}'?",
+                        shorten(given)
+                    ),
+                    None => format!("'{name}' is missing"),
+                },
+            ));
         }
     }
 
@@ -376,6 +402,27 @@ fn without_duplicates(mut kinds: Vec<&str>) -> Vec<&str> {
     let mut seen = HashSet::new();
     kinds.retain(|kind| seen.insert(*kind));
     kinds
+}
+
+/// The given names that the schema does not declare and that may stand for one of the `missing`
+/// names; empty if the schema accepts names of a pattern.
+fn unknown_names<'v>(
+    schema: &Map<String, Value>,
+    entries: &[(&'v str, ValueRef<'_>)],
+    missing: &[&str],
+) -> Vec<&'v str> {
+    let is_open = entry(schema, "patternProperties").is_some()
+        || entry(schema, "additionalProperties").is_some_and(Value::is_object);
+    let properties = entry(schema, "properties").and_then(Value::as_object);
+    let Some(properties) = properties.filter(|_| !is_open) else { return Vec::new() };
+    let names = entries.iter().map(|(name, _)| *name).take(MAX_COMPARED);
+    let declared = || properties.keys().take(MAX_COMPARED).map(String::as_str);
+    let may_be_missing =
+        |name: &str| nearest(name, declared()).is_none_or(|nearest| missing.contains(&nearest));
+    names
+        .filter(|name| name.len() <= MAX_NAME && entry(properties, name).is_none())
+        .filter(|name| may_be_missing(name))
+        .collect()
 }
 
 fn unknown_name<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {

@@ -22,15 +22,16 @@ impl<'a> ParsedProgram<'a> {
     /// Creates the program for a text that a client sent in `language`.
     #[must_use]
     pub fn of_text(text: &'a str, language: Language) -> Self {
-        let program = Self::new(match without_fence(text, language) {
+        let source = match without_fence(text, language) {
             Some(code) => Cow::Owned(code),
             None => Cow::Borrowed(text),
-        });
+        };
+        let program = Self::new(source, language);
         let dedented = match language {
             Language::Python => dedented(&program),
             Language::TypeScript => None,
         };
-        dedented.map_or(program, Self::new)
+        dedented.map_or(program, |source| Self::new(source, language))
     }
 }
 

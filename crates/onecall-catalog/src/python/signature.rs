@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::compact::{CompactTypeWriter, Direction, union};
 use super::keywords::is_keyword_argument;
 use crate::literal::{json_string, python_literal};
-use crate::observed::{ObservedOutput, ResultType, observation_note};
+use crate::observed::{ObservedOutput, ResultType, UNKNOWN_NOTE, observation_remark};
 use crate::types::{Field, Types, takes_anything};
 
 /// The longest signature in characters.
@@ -27,27 +27,34 @@ const OBJECT_LEVELS: usize = 2;
 /// the keys of objects, then its last parameters.
 #[must_use]
 pub fn python_signature(spec: &ToolSpec) -> String {
-    python_signature_with(spec, None)
+    text(spec, &ResultType::of(spec, None), "")
 }
 
 /// The call of a tool as one line of Python, like [`python_signature`], with the observed result
-/// type if the server declares none.
+/// type if the server declares none, and a remark about a type that it does not declare.
 #[must_use]
 pub fn python_signature_with(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> String {
     let result = ResultType::of(spec, observed);
-    let arguments = Types::of(&spec.input_schema);
-    let remark = match &result {
-        ResultType::Observed(_, samples) => format!("  # {}", observation_note(*samples)),
-        ResultType::Declared(_) | ResultType::Unknown => String::new(),
+    let remark = match (&result, observed) {
+        (ResultType::Observed(..), Some(observed)) => {
+            format!("  # {}", observation_remark(observed, "ast.literal_eval"))
+        }
+        (ResultType::Unknown, _) => format!("  # {UNKNOWN_NOTE}"),
+        (ResultType::Declared(_) | ResultType::Observed(..), _) => String::new(),
     };
+    text(spec, &result, &remark)
+}
+
+fn text(spec: &ToolSpec, result: &ResultType, remark: &str) -> String {
+    let arguments = Types::of(&spec.input_schema);
     for object_levels in [OBJECT_LEVELS, 0] {
-        let call = SignatureParts::of(spec, &arguments, &result, object_levels);
-        let signature = call.text(spec.callable.as_str(), call.parameters.len()) + &remark;
+        let call = SignatureParts::of(spec, &arguments, result, object_levels);
+        let signature = call.text(spec.callable.as_str(), call.parameters.len()) + remark;
         if signature.chars().count() <= MAX_CHARS {
             return signature;
         }
     }
-    cut_signature(spec, &arguments, &result)
+    cut_signature(spec, &arguments, result)
 }
 
 /// A signature with as many parameters as fit.

@@ -45,6 +45,8 @@ enum Kind {
     Integer,
     Number,
     String,
+    /// A string that is a value as Python prints it.
+    PythonLiteral,
     Null,
 }
 

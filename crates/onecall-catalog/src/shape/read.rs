@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::key::is_field_name;
 use super::{Field, Kind, MAX_FIELDS, ObjectShape, Shape};
+use crate::python_text::is_like_python_literal;
 
 /// The deepest level that is read.
 pub(crate) const MAX_DEPTH: usize = 6;
@@ -28,7 +29,12 @@ impl Shape {
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         let nearly_json = || Self::of_json(&replace_nonfinite(text, |_| "0.5")?);
-        Self::of_json(text).or_else(nearly_json).unwrap_or_else(|| Self::of(Kind::String))
+        Self::of_json(text).or_else(nearly_json).unwrap_or_else(|| {
+            Self::of(match is_like_python_literal(text) {
+                true => Kind::PythonLiteral,
+                false => Kind::String,
+            })
+        })
     }
 
     /// The shape of an answer without content.

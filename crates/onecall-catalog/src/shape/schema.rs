@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Kind, ObjectShape, Shape};
+use crate::python_text::PYTHON_LITERAL_FORMAT;
 
 impl Shape {
     /// The shape as a JSON Schema.
@@ -15,6 +16,9 @@ impl Shape {
         let names: Vec<&str> = self.kinds.iter().filter_map(|kind| self.name(*kind)).collect();
         match names.as_slice() {
             [] => {}
+            ["string"] if self.kinds.contains(&Kind::PythonLiteral) => {
+                alternatives.push(json!({ "type": "string", "format": PYTHON_LITERAL_FORMAT }));
+            }
             [name] => alternatives.push(json!({ "type": name })),
             names => alternatives.push(json!({ "type": names })),
         }
@@ -32,7 +36,8 @@ impl Shape {
             Kind::Integer if self.kinds.contains(&Kind::Number) => return None,
             Kind::Integer => "integer",
             Kind::Number => "number",
-            Kind::String => "string",
+            Kind::String if self.kinds.contains(&Kind::PythonLiteral) => return None,
+            Kind::String | Kind::PythonLiteral => "string",
             Kind::Null => "null",
         })
     }

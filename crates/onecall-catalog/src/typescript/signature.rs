@@ -3,7 +3,7 @@
 use onecall_core::ToolSpec;
 
 use super::compact::CompactTypeWriter;
-use crate::observed::{ObservedOutput, ResultType, observation_note};
+use crate::observed::{ObservedOutput, ResultType, UNKNOWN_NOTE, observation_remark};
 use crate::types::{Type, Types, takes_anything};
 
 /// The longest signature in characters.
@@ -15,13 +15,25 @@ const NAME_CHARS: usize = 500;
 /// `await mcp__sales__orders({ region: string; limit?: number }): Promise<object[]>`.
 #[must_use]
 pub fn typescript_signature(spec: &ToolSpec) -> String {
-    typescript_signature_with(spec, None)
+    text(spec, &ResultType::of(spec, None), "")
 }
 
 /// The call of a tool as one line of TypeScript, like [`typescript_signature`], with the observed
-/// result type if the server declares none.
+/// result type if the server declares none, and a remark about a type that it does not declare.
 #[must_use]
 pub fn typescript_signature_with(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> String {
+    let result = ResultType::of(spec, observed);
+    let remark = match (&result, observed) {
+        (ResultType::Observed(..), Some(observed)) => {
+            format!("  // {}", observation_remark(observed, "parsePythonLiteral"))
+        }
+        (ResultType::Unknown, _) => format!("  // {UNKNOWN_NOTE}"),
+        (ResultType::Declared(_) | ResultType::Observed(..), _) => String::new(),
+    };
+    text(spec, &result, &remark)
+}
+
+fn text(spec: &ToolSpec, result: &ResultType, remark: &str) -> String {
     let name = spec.callable.as_str();
     let arguments = Types::of(&spec.input_schema);
     let argument = match &arguments.root {
@@ -29,15 +41,11 @@ pub fn typescript_signature_with(spec: &ToolSpec, observed: Option<&ObservedOutp
         _ if takes_anything(&spec.input_schema.value()) => "{ … }".to_owned(),
         _ => String::new(),
     };
-    let (result, remark) = match ResultType::of(spec, observed) {
-        ResultType::Declared(types) => {
-            (CompactTypeWriter::new(&types).type_of(&types.root), String::new())
+    let result = match result {
+        ResultType::Declared(types) | ResultType::Observed(types, _) => {
+            CompactTypeWriter::new(types).type_of(&types.root)
         }
-        ResultType::Observed(types, samples) => (
-            CompactTypeWriter::new(&types).type_of(&types.root),
-            format!("  // {}", observation_note(samples)),
-        ),
-        ResultType::Unknown => ("unknown".to_owned(), String::new()),
+        ResultType::Unknown => "unknown".to_owned(),
     };
     let signature = format!("await {name}({argument}): Promise<{result}>{remark}");
     match (signature.chars().count() <= MAX_CHARS, name.get(..NAME_CHARS)) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use insta::assert_snapshot;
 use onecall_catalog::{Catalog, Finding, ParsedProgram, ToolDefinition};
-use onecall_core::{Resolution, ServerName, ToolAnnotations, ToolName};
+use onecall_core::{Language, Resolution, ServerName, ToolAnnotations, ToolName};
 use serde_json::{Value, json};
 
 fn definition(tool: &str, input_schema: Value) -> ToolDefinition {
@@ -47,7 +47,7 @@ fn resolver(catalog: &Catalog) -> impl Fn(&str) -> Option<Resolution> + Sync {
 }
 
 fn check(source: &str) -> Vec<Finding> {
-    ParsedProgram::new(source).findings(&resolver(&sales()))
+    ParsedProgram::new(source, Language::Python).findings(&resolver(&sales()))
 }
 
 fn lines(source: &str) -> Vec<usize> {
@@ -409,7 +409,7 @@ async def get():
 mcp__mine = 1
 print(mcp__mine)
 ";
-    let uses = ParsedProgram::new(source).tool_uses().unwrap();
+    let uses = ParsedProgram::new(source, Language::Python).tool_uses().unwrap();
     let told: Vec<String> = uses
         .named
         .iter()
@@ -425,7 +425,7 @@ print(mcp__mine)
     5 mcp__sales__note loop=true function=false
     7 mcp__no__tool loop=false function=true
     "#);
-    assert_eq!(ParsedProgram::new("if").tool_uses(), None);
+    assert_eq!(ParsedProgram::new("if", Language::Python).tool_uses(), None);
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -454,13 +454,15 @@ fn no_ordinary_program_is_rejected() {
         }
         let source = fs::read_to_string(&path).unwrap();
         assert_eq!(
-            ParsedProgram::new(&source).findings(&resolver(&catalog)),
+            ParsedProgram::new(&source, Language::Python).findings(&resolver(&catalog)),
             [],
             "{}",
             path.display()
         );
         programs += 1;
-        looked_at += usize::from(!ParsedProgram::new(&source).findings(&nothing).is_empty());
+        looked_at += usize::from(
+            !ParsedProgram::new(&source, Language::Python).findings(&nothing).is_empty(),
+        );
     }
     assert!(programs >= 30, "only {programs} programs");
     // Where no tool exists, most of them have something to find.
@@ -475,8 +477,8 @@ fn hostile_programs_are_read_to_the_end() {
         let Ok(source) = fs::read_to_string(entry.unwrap().path().join("program.py")) else {
             continue;
         };
-        let _ = ParsedProgram::new(&source).findings(&resolver(&catalog));
-        let _ = ParsedProgram::new(&source).tool_uses();
+        let _ = ParsedProgram::new(&source, Language::Python).findings(&resolver(&catalog));
+        let _ = ParsedProgram::new(&source, Language::Python).tool_uses();
         programs += 1;
     }
     assert!(programs >= 20, "only {programs} programs");
@@ -490,6 +492,11 @@ fn similar_names_are_looked_for_only_as_often_as_they_are_told() {
         Some(Resolution::unknown(Vec::new()))
     };
     let names: Vec<String> = (0..10_000).map(|number| format!("mcp__no__tool{number}")).collect();
-    assert_eq!(ParsedProgram::new(format!("[{}]", names.join(", "))).findings(&tools).len(), 20);
+    assert_eq!(
+        ParsedProgram::new(format!("[{}]", names.join(", ")), Language::Python)
+            .findings(&tools)
+            .len(),
+        20
+    );
     assert_eq!(asked.into_inner(), 20);
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use onecall_catalog::ParsedProgram;
-use onecall_core::Resolution;
+use onecall_core::{Language, Resolution};
 use proptest::prelude::*;
 
 fn blocks(depth: usize) -> String {
@@ -63,8 +63,8 @@ fn shapes(depth: usize) -> Vec<(&'static str, String)> {
 
 fn read(source: &str) -> bool {
     let unknown = |_: &str| Some(Resolution::unknown(Vec::new()));
-    let _ = ParsedProgram::new(source).findings(&unknown);
-    ParsedProgram::new(source).tool_uses().is_some()
+    let _ = ParsedProgram::new(source, Language::Python).findings(&unknown);
+    ParsedProgram::new(source, Language::Python).tool_uses().is_some()
 }
 
 #[test]

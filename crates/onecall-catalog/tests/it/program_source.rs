@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn a_program_stays_as_it_is(code in program()) {
-        if ParsedProgram::new(&code).findings(&|_: &str| None).is_empty() {
+        if ParsedProgram::new(&code, Language::Python).findings(&|_: &str| None).is_empty() {
             let program = ParsedProgram::of_text(&code, Language::Python);
             prop_assert_eq!(program.source(), code.as_str());
         }
@@ -73,7 +73,7 @@ proptest! {
     fn an_indented_program_loses_its_indentation(code in program(), margin in select(vec!["  ", "\t"])) {
         // A line that goes on from a string, a bracket or a backslash may stand anywhere.
         let is_simple = !code.contains(['\'', '"', '\\', '\r', '\u{c}', '(', '[', '{', '#']);
-        let is_program = ParsedProgram::new(&code).findings(&|_: &str| None).is_empty();
+        let is_program = ParsedProgram::new(&code, Language::Python).findings(&|_: &str| None).is_empty();
         if is_simple && is_program && !code.trim().is_empty() {
             let indented: Vec<String> = code.split('\n').map(|line| format!("{margin}{line}")).collect();
             let expected: Vec<&str> =

@@ -29,12 +29,13 @@ from _onecall_failure import Failure, encode_failure, with_forgotten_calls
 from _onecall_tools import PROGRAM
 
 
-def run(source, condition, argv, journal, is_session, wants_value):
+def run(source, condition, argv, journal, is_session, value_report):
     """Runs a program to its end, including threads and exit handlers, if `condition` is met.
-    `journal` has the seed and the observations of a journalled run. Returns the outcome to report.
+    `journal` has the seed and the observations of a journalled run; `value_report` says what to report
+    about its value: 0 nothing, 1 the value, 2 the name of its type. Returns the outcome to report.
     In a session, its variables are kept for the next program."""
     _onecall_display.begin()
-    value = Value() if wants_value else None
+    value = Value(only_type=value_report == 2) if value_report else None
     failure = run_source(source, condition, argv, value, is_session, journal)
     last_steps = [_join_threads] if is_session else [threading._shutdown, atexit._run_exitfuncs]
     for last_step in last_steps:
@@ -158,7 +159,8 @@ class Value:
     # A longer value is not reported.
     MAX_LENGTH = 1024 * 1024
 
-    def __init__(self):
+    def __init__(self, only_type):
+        self.only_type = only_type
         self.value = None
         self.assigns_result = False
 
@@ -169,7 +171,7 @@ class Value:
             last = tree.body[-1]
             target = ast.copy_location(ast.Name(self.NAME, ast.Store()), last)
             tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
-        self.assigns_result = _onecall_result.assigns(tree, self.RESULT)
+        self.assigns_result = not self.only_type and _onecall_result.assigns(tree, self.RESULT)
         return tree
 
     def take(self, result, namespace):
@@ -178,7 +180,10 @@ class Value:
             self.value = namespace.get(self.RESULT)
 
     def text(self):
-        """The value as JSON; empty if it is not plain data."""
+        """The value as JSON, or empty if it is not plain data; or the name of its type, or empty if
+        it is `None`."""
+        if self.only_type:
+            return "" if self.value is None else type(self.value).__name__
         try:
             text = wire.to_json(self.value)
         except Exception:

@@ -183,17 +183,17 @@ def become_worker(control, woken, waker, connection, *files):
             os._exit(0)
         wire.lock()
         _onecall_machine.update_thread_id()
-        scratch, *program, is_session, wants_value = _onecall_loop.with_exclusive_socket(
+        scratch, *program, is_session, value_report = _onecall_loop.with_exclusive_socket(
             wire.next_program
         )
         _onecall_scratch.begin(scratch)
-        outcome = _onecall_program.run(*program, is_session, wants_value)
+        outcome = _onecall_program.run(*program, is_session, value_report)
         while is_session:
-            scratch, *program, is_session, wants_value = _onecall_loop.with_exclusive_socket(
+            scratch, *program, is_session, value_report = _onecall_loop.with_exclusive_socket(
                 lambda: finish_and_wait(outcome)
             )
             _onecall_scratch.begin(scratch)
-            outcome = _onecall_program.run(*program, is_session, wants_value)
+            outcome = _onecall_program.run(*program, is_session, value_report)
         wire.finish(*outcome)
         wire.close_sending()
         # The gateway kills this process when it has sent the answer. Exiting by itself would only

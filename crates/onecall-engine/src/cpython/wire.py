@@ -277,7 +277,7 @@ def next_program():
             (length,) = NUMBER.unpack_from(rest)
             rest = rest[NUMBER.size :]
             journal, source = rest[:length], rest[length:].decode()
-            return scratch, source, condition, argv, journal, bool(options & 1), bool(options & 2)
+            return scratch, source, condition, argv, journal, bool(options & 1), options >> 1
 
 
 def report_missing_modules(modules):

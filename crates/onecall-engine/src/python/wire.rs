@@ -132,8 +132,8 @@ mod native {
                 let mut parts = vec![vm.ctx.new_int(scratch).into()];
                 parts.extend(texts.map(|text| vm.ctx.new_str(text).into()));
                 parts.push(vm.ctx.new_bytes(journal).into());
-                let flags = [options.keep_worker, options.report_value];
-                parts.extend(flags.map(|flag| vm.ctx.new_bool(flag).into()));
+                parts.push(vm.ctx.new_bool(options.keep_worker).into());
+                parts.push(vm.ctx.new_int(options.value_report.to_bits()).into());
                 return Ok(vm.ctx.new_tuple(parts).into());
             }
         }

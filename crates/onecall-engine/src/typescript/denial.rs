@@ -29,13 +29,19 @@ const DENIED_NAMES: [(&str, &[&str]); 4] = [
             "ws",
         ],
     ),
-    ("files", &["fs", "fs/promises", "fs-extra"]),
+    ("files", &["fs-extra"]),
     ("processes", &["child_process", "execa"]),
     ("input", &["prompt", "readline", "readline/promises"]),
 ];
 
+/// The end of a message about a path that no folder of the program has.
+const OUTSIDE: &str = "(outside of the workspace)";
+
 /// The operation that was denied, if the failure with this text and message is about one.
 pub(super) fn denied(text: &str, message: &str) -> Option<&'static str> {
+    if message.ends_with(OUTSIDE) {
+        return Some("files");
+    }
     let wanted = match message.split_once(NOT_AVAILABLE) {
         Some(("require", _)) => quoted(text.split_once("require(")?.1)?,
         Some((name, _)) => name,

@@ -203,7 +203,18 @@ pub(super) fn end() -> io::Result<()> {
     if next() != Next::Live {
         diverge_from_next(&format!("{}the program ends", after_last_call()));
     }
-    send_unsent()
+    send_unsent()?;
+    JOURNAL.set(None);
+    Ok(())
+}
+
+/// Reports that the program does something that cannot be repeated in another process.
+pub(super) fn in_place_only(reason: InPlaceReason) -> io::Result<()> {
+    if !is_journalled() {
+        return Ok(());
+    }
+    let reason = serde_json::to_string(&reason)?;
+    socket()?.send(&FromWorker::InPlaceOnly { reason: &reason })
 }
 
 /// The date and time in milliseconds since 1970, as the program reads it.

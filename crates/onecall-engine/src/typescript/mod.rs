@@ -4,7 +4,7 @@
 mod answers;
 mod clock;
 mod denial;
-mod depth;
+mod files;
 mod journal;
 mod json;
 mod modules;
@@ -14,19 +14,22 @@ mod prelude;
 mod program;
 mod random;
 mod returns;
-mod specifier;
+mod script;
 mod stack;
 mod strip;
 mod wire;
 mod zygote;
 
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 
-use onecall_jail::Jail;
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime};
 use rustix::process::{Resource, getrlimit};
 
+use wire::StartedProgram;
+
+use crate::protocol::RunOptions;
 use crate::sandbox_plan::SandboxPlan;
 use crate::worker_process::sandbox;
 
@@ -50,10 +53,11 @@ pub fn run_zygote(plan: &str) -> ExitCode {
     }
 }
 
-/// Isolates the process. These programs have no access to files.
+/// Isolates the process. The gateway opens files for its programs.
 fn isolate(plan: &str) -> io::Result<()> {
-    let requirement = SandboxPlan::parse(plan)?.requirement();
-    sandbox::isolate(Jail { requirement, ..Jail::default() })
+    let plan = SandboxPlan::parse(plan)?;
+    files::configure(plan.visible_folders());
+    sandbox::isolate(plan.jail())
 }
 
 /// A JavaScript context with its prelude, ready for a program.
@@ -76,10 +80,12 @@ impl JavaScriptEngine {
                 let hooks = prelude::install(&ctx)?;
                 let tool: Function<'_> = hooks.get("tool")?;
                 let client: Object<'_> = hooks.get("client")?;
+                let node: Object<'_> = hooks.get("nodeModules")?;
                 let rejected: Function<'_> = hooks.get("rejected")?;
                 let loader = modules::ServerModuleLoader {
                     tool: Persistent::save(&ctx, tool),
                     client: Persistent::save(&ctx, client),
+                    node: Persistent::save(&ctx, node),
                 };
                 let rejected = Persistent::save(&ctx, rejected);
                 Ok((Persistent::save(&ctx, hooks), loader, rejected))
@@ -102,39 +108,50 @@ impl JavaScriptEngine {
     }
 
     fn serve(&self) -> io::Result<()> {
-        zygote::serve(|| {
-            let failure = match self.run_next_program() {
-                Ok(failure) => failure,
-                Err(error) => Some(error.to_string()),
-            };
+        zygote::serve(|files| {
             // If the gateway is gone, the result is not needed.
-            _ = wire::finish(failure.as_deref());
+            if let Err(error) = self.run_programs(files) {
+                _ = wire::finish(&Err(error.to_string()));
+            }
         })
     }
 
-    /// Runs the next program; returns the text of its failure, or `None`.
-    fn run_next_program(&self) -> io::Result<Option<String>> {
-        wire::attach()?;
-        if let Some(failure) = self.run(WARM_UP) {
-            return Ok(Some(failure));
+    /// Runs the program of this worker, or all programs of its session.
+    fn run_programs(&self, files: Option<OwnedFd>) -> io::Result<()> {
+        if let Some(files) = files {
+            files::attach(files);
         }
-        let (source, memory) = wire::next_program()?;
-        self.runtime.set_memory_limit(usize::try_from(memory).unwrap_or(usize::MAX));
-        let failure = self.run(&source);
-        // Without memory, QuickJS cannot create an error object and throws `null`.
-        if failure.as_deref() == Some("Uncaught null") {
-            let used = self.runtime.memory_usage().malloc_size;
-            if u64::try_from(used).is_ok_and(|used| used > memory / 2) {
-                return Ok(Some(program::OUT_OF_MEMORY.to_owned()));
+        wire::attach()?;
+        if let Err(failure) = self.run(WARM_UP, RunOptions::default()) {
+            return wire::finish(&Err(failure));
+        }
+        wire::lock()?;
+        loop {
+            let StartedProgram { source, memory, options, has_scratch } = wire::next_program()?;
+            if has_scratch {
+                files::add_scratch();
+            }
+            self.runtime.set_memory_limit(usize::try_from(memory).unwrap_or(usize::MAX));
+            let mut result = self.run(&source, options);
+            // Without memory, QuickJS cannot create an error object and throws `null`.
+            if result.as_ref().is_err_and(|failure| failure == "Uncaught null") {
+                let used = self.runtime.memory_usage().malloc_size;
+                if u64::try_from(used).is_ok_and(|used| used > memory / 2) {
+                    result = Err(program::OUT_OF_MEMORY.to_owned());
+                }
+            }
+            wire::finish(&result)?;
+            if !options.keep_worker {
+                return Ok(());
             }
         }
-        Ok(failure)
     }
 
-    fn run(&self, source: &str) -> Option<String> {
+    /// Runs a program; returns what it reports about its value, or the text of its failure.
+    fn run(&self, source: &str, options: RunOptions) -> Result<String, String> {
         self.context.with(|ctx| match self.hooks.clone().restore(&ctx) {
-            Ok(hooks) => program::run(&ctx, hooks, source),
-            Err(error) => Some(error.to_string()),
+            Ok(hooks) => program::run(&ctx, hooks, source, options),
+            Err(error) => Err(error.to_string()),
         })
     }
 }
@@ -161,6 +178,6 @@ mod tests {
     #[test]
     fn the_rehearsal_succeeds() {
         let engine = JavaScriptEngine::new().unwrap();
-        assert_eq!(engine.run(WARM_UP), None);
+        assert_eq!(engine.run(WARM_UP, RunOptions::default()), Ok(String::new()));
     }
 }

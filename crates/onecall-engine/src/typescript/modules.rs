@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-use onecall_catalog::{camel_case, identifier};
+use onecall_catalog::{ImportTarget, camel_case, identifier};
 use onecall_core::nearest::nearest_words;
 use onecall_core::{ProgramQuestion, ToolCategory};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
@@ -14,13 +14,16 @@ use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::specifier::ImportTarget;
 use super::strip::Import;
 use super::wire;
 
 /// The exports of the client module.
 const CLIENT_EXPORTS: [&str; 6] =
     ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
+
+/// The modules of Node that a program has, with their exports and their names in the prelude.
+const NODE_MODULES: [(&str, &str); 3] =
+    [("fs", "fs"), ("fs/promises", "fsPromises"), ("path", "path")];
 
 /// How many similar names are suggested for an unknown one.
 const MAX_SUGGESTIONS: usize = 3;
@@ -63,8 +66,8 @@ enum ImportError {
     AllServers { specifier: String },
     #[error(
         "'{specifier}' cannot be imported: a program has what JavaScript has, and tools from \
-         './servers/<server>' or './mcp-apis/<server>/<category>'; there are no packages, files or \
-         network"
+         './servers/<server>' or './mcp-apis/<server>/<category>', and 'fs' and 'path' for the \
+         workspace; there are no packages and no network"
     )]
     NoModule { specifier: String },
     /// An error message of the gateway about a server.
@@ -89,6 +92,9 @@ struct ModuleContents {
 pub(super) fn import_problem(import: &Import) -> Option<String> {
     let name = import.name.as_ref().filter(|name| *name != "default");
     let module = &import.module;
+    if node_module(module).is_some() {
+        return None;
+    }
     if ImportTarget::of(module) == Some(ImportTarget::Client) {
         let unknown = name.filter(|name| !CLIENT_EXPORTS.contains(&name.as_str()))?;
         let suggestion = did_you_mean(unknown, CLIENT_EXPORTS.into_iter());
@@ -102,6 +108,12 @@ pub(super) fn import_problem(import: &Import) -> Option<String> {
     let hint = category_hint(module, name)
         .unwrap_or_else(|| did_you_mean(name, exports.keys().map(String::as_str)));
     Some(format!("'{module}' has no tool '{name}'{hint}"))
+}
+
+/// The name in the prelude of a module that Node has, too.
+fn node_module(specifier: &str) -> Option<&'static str> {
+    let name = specifier.strip_prefix("node:").unwrap_or(specifier);
+    NODE_MODULES.iter().find(|(module, _)| *module == name).map(|(_, hook)| *hook)
 }
 
 /// A hint where a tool can be imported from, if a category of its server does not have it.
@@ -263,6 +275,8 @@ pub(super) struct ServerModuleLoader {
     pub(super) tool: Persistent<Function<'static>>,
     /// The functions of the client module.
     pub(super) client: Persistent<Object<'static>>,
+    /// The modules that Node has, too, by their names in the prelude.
+    pub(super) node: Persistent<Object<'static>>,
 }
 
 impl Loader for ServerModuleLoader {
@@ -272,6 +286,12 @@ impl Loader for ServerModuleLoader {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>> {
+        if let Some(hook) = node_module(name) {
+            let functions: Object<'js> = self.node.clone().restore(ctx)?.get(hook)?;
+            let names: Vec<String> = functions.keys().collect::<Result<_>>()?;
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            return module(ctx, name, &names, None, functions);
+        }
         if ImportTarget::of(name) == Some(ImportTarget::Client) {
             let functions = self.client.clone().restore(ctx)?;
             return module(ctx, name, &CLIENT_EXPORTS, None, functions);

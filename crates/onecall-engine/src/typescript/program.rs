@@ -2,17 +2,20 @@
 
 use std::io;
 
+use rquickjs::context::EvalOptions;
 use rquickjs::promise::PromiseState;
-use rquickjs::{Array, Ctx, Function, Module, Object, Promise, Result, Value};
+use rquickjs::{Array, Ctx, Function, Object, Promise, Result, Value};
 
 use super::answers::{self, OwnedAnswer, ReceivedAnswer};
 use super::journal::{self, Next};
 use super::json::JsonHelpers;
 use super::observations::Observation;
 use super::positions::Position;
+use super::script::Variables;
 use super::strip::{PROGRAM, Stripped, SyntaxProblem, strip};
 use super::wire::{self, POSITION_MAP};
 use super::{clock, modules, stack};
+use crate::protocol::{RunOptions, ValueReport};
 
 /// Bytes of a failure's text that are sent; the gateway shows no more.
 const MAX_FAILURE: usize = 4 * 1024 * 1024;
@@ -74,30 +77,63 @@ impl From<io::Error> for ProgramFailure<'_> {
     }
 }
 
-/// Runs a program to its end; returns the text of its failure, or `None`.
-pub(super) fn run<'js>(ctx: &Ctx<'js>, hooks: Object<'js>, source: &str) -> Option<String> {
-    let hooks = match Hooks::new(hooks) {
-        Ok(hooks) => hooks,
-        Err(error) => return Some(error.to_string()),
+/// Runs a program to its end; returns what it reports about its value, or the text of its failure.
+pub(super) fn run<'js>(
+    ctx: &Ctx<'js>,
+    hooks: Object<'js>,
+    source: &str,
+    options: RunOptions,
+) -> std::result::Result<String, String> {
+    let hooks = Hooks::new(hooks).map_err(|error| error.to_string())?;
+    let failure = match execute(ctx, &hooks, source, options) {
+        Ok(main) => return Ok(value_text(ctx, &hooks, &main, options.value_report)),
+        Err(failure) => failure,
     };
-    let failure = execute(ctx, &hooks, source).err()?;
     let mut text = describe(ctx, &hooks, failure);
     if text.len() > MAX_FAILURE {
         let head = text.floor_char_boundary(MAX_FAILURE / 2);
         let tail = text.ceil_char_boundary(text.len() - MAX_FAILURE / 2);
         text.replace_range(head..tail, "\n...\n");
     }
-    Some(text)
+    Err(text)
+}
+
+/// What is reported about the value of a program, which is that of its last expression.
+fn value_text<'js>(
+    ctx: &Ctx<'js>,
+    hooks: &Hooks<'js>,
+    main: &Promise<'js>,
+    report: ValueReport,
+) -> String {
+    let function = match report {
+        ValueReport::None => return String::new(),
+        ValueReport::Type => "valueType",
+        ValueReport::Whole => "valueText",
+    };
+    let text = || {
+        let result: Object<'js> = main.result().ok_or(rquickjs::Error::Unknown)??;
+        let function: Function<'js> = hooks.all.get(function)?;
+        function.call::<_, String>((result.get::<_, Value<'js>>("value")?,))
+    };
+    text().unwrap_or_else(|_| {
+        ctx.catch();
+        String::new()
+    })
 }
 
 fn execute<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
     source: &str,
-) -> std::result::Result<(), ProgramFailure<'js>> {
-    let stripped = strip(source).map_err(|SyntaxProblem { message, position }| {
+    options: RunOptions,
+) -> std::result::Result<Promise<'js>, ProgramFailure<'js>> {
+    let variables = if options.keep_worker { Variables::Kept } else { Variables::Dropped };
+    let stripped = strip(source, variables).map_err(|SyntaxProblem { message, position }| {
         ProgramFailure::Problem { text: format!("SyntaxError: {message}"), position }
     });
+    let begin: Function<'js> =
+        hooks.all.get("begin").map_err(|_| ProgramFailure::Threw(ctx.catch()))?;
+    begin.call::<_, ()>(()).map_err(|_| ProgramFailure::Threw(ctx.catch()))?;
     POSITION_MAP.set(Some(super::positions::PositionMap::unchanged(source)));
     let Stripped { code, position_map, free_names, imports } = stripped?;
     for import in &imports {
@@ -116,9 +152,13 @@ fn execute<'js>(
     for name in free_names {
         define.call::<_, ()>((name.name, name.is_tested_by_typeof)).map_err(threw)?;
     }
-    let module = Module::declare(ctx.clone(), PROGRAM, code).map_err(threw)?;
-    let (_, main) = module.eval().map_err(threw)?;
-    run_event_loop(ctx, hooks, &main)
+    let mut options = EvalOptions::default();
+    options.strict = true;
+    options.promise = true;
+    options.filename = Some(PROGRAM.to_owned());
+    let main: Promise<'js> = ctx.eval_with_options(code, options).map_err(threw)?;
+    run_event_loop(ctx, hooks, &main)?;
+    Ok(main)
 }
 
 /// Runs the event loop until there is nothing left to wait for.

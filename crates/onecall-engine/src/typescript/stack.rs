@@ -48,6 +48,8 @@ fn frame(line: &str) -> Option<(&str, Position)> {
 
 fn parse_position(text: &str) -> Option<Position> {
     let (line, column) = text.split_once(':')?;
+    // The properties of an error may follow its last frame.
+    let column = column.split(' ').next()?;
     Some(Position { line: line.parse().ok()?, column: column.parse().ok()? })
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use onecall_catalog::nesting_depth;
 use oxc_allocator::Allocator;
 use oxc_ast::AstKind;
 use oxc_ast::ast::Program;
@@ -17,9 +18,9 @@ use oxc_syntax::module_record::{ImportImportName, ModuleRecord};
 use oxc_syntax::operator::UnaryOperator;
 use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
-use super::depth::is_within_depth;
 use super::positions::{Position, PositionMap, position_of};
 use super::returns::{Wrapped, wrap};
+use super::script::{Variables, script};
 
 /// The file name of the program in all messages.
 pub(super) const PROGRAM: &str = "<program>";
@@ -61,16 +62,17 @@ pub(super) struct SyntaxProblem {
     pub(super) position: Option<Position>,
 }
 
-/// Removes the types from `source`.
-pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
-    if !is_within_depth(source) {
+/// Removes the types from `source` and makes it a script.
+pub(super) fn strip(source: &str, variables: Variables) -> Result<Stripped, SyntaxProblem> {
+    if nesting_depth(source).is_none() {
         let message = "the program is nested too deeply".to_owned();
         return Err(SyntaxProblem { message, position: None });
     }
-    strip_module(source).or_else(|problem| match wrap(source) {
+    let stripped = strip_module(source).or_else(|problem| match wrap(source) {
         Some(wrapped) => strip_wrapped(source, &wrapped),
         None => Err(problem),
-    })
+    })?;
+    Ok(Stripped { code: script(stripped.code, variables), ..stripped })
 }
 
 /// Removes the types from a program that was wrapped into a function.

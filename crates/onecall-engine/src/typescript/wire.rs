@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 
@@ -14,8 +15,8 @@ use super::answers::{self, OwnedAnswer};
 use super::denial::denied;
 use super::json::{self, JsonHelpers};
 use super::positions::{Position, PositionMap};
-use super::{clock, journal, random, stack};
-use crate::protocol::{FromWorker, JournalStart, ToWorker};
+use super::{clock, files, journal, random, stack};
+use crate::protocol::{FromWorker, JournalStart, RunOptions, ToWorker};
 use crate::worker_process::sandbox;
 use crate::worker_process::socket::WorkerSocket;
 
@@ -44,19 +45,38 @@ pub(super) fn attach() -> io::Result<()> {
     SOCKET.set(socket).map_err(|_| io::Error::other("attached twice"))
 }
 
-/// Completes the sandbox, reports that the worker is ready, and waits for a program. Applies its
-/// limits and returns its source and the memory it may use.
-pub(super) fn next_program() -> io::Result<(String, u64)> {
+/// The descriptors that this worker has to keep in its sandbox.
+fn kept_descriptors(socket: &WorkerSocket) -> Vec<BorrowedFd<'_>> {
+    socket.descriptors().into_iter().chain(files::descriptor()).collect()
+}
+
+/// Completes the sandbox and reports that the worker is ready.
+pub(super) fn lock() -> io::Result<()> {
     let socket = socket()?;
-    sandbox::lock(&socket.descriptors())?;
+    sandbox::lock(&kept_descriptors(socket))?;
     WorkerSocket::start_flusher(socket)?;
     socket.send(&FromWorker::Ready)?;
-    socket.flush()?;
+    socket.flush()
+}
+
+/// A program that is about to run.
+pub(super) struct StartedProgram {
+    pub(super) source: String,
+    /// Bytes of memory that it may use.
+    pub(super) memory: u64,
+    pub(super) options: RunOptions,
+    /// Whether it has a scratch folder.
+    pub(super) has_scratch: bool,
+}
+
+/// Waits for a program and applies its limits.
+pub(super) fn next_program() -> io::Result<StartedProgram> {
+    let socket = socket()?;
     loop {
         let program = answers::receive(None, |frame| match frame {
-            ToWorker::Program { limits, journal, code, .. } => {
+            ToWorker::Program { limits, scratch_bytes, journal, options, code, .. } => {
                 clock::start();
-                Some((limits, journal.map(begin_journal), code.to_owned()))
+                Some((limits, scratch_bytes, journal.map(begin_journal), options, code.to_owned()))
             }
             ToWorker::TestSandbox => {
                 // The gateway ignores a failure of this worker, which ends in any case.
@@ -69,10 +89,11 @@ pub(super) fn next_program() -> io::Result<(String, u64)> {
             | ToWorker::NameResolved { .. }
             | ToWorker::Answer { .. } => None,
         })?;
-        if let Some(Some((limits, journal, code))) = program {
+        if let Some(Some((limits, scratch_bytes, journal, options, source))) = program {
             journal.transpose()?;
             sandbox::limit(limits)?;
-            return Ok((code, limits.memory_bytes));
+            let (memory, has_scratch) = (limits.memory_bytes, scratch_bytes > 0);
+            return Ok(StartedProgram { source, memory, options, has_scratch });
         }
     }
 }
@@ -85,20 +106,20 @@ fn begin_journal(start: JournalStart<'_>) -> io::Result<()> {
 
 /// Sends the report about the sandbox. If the sandbox works, this does not return.
 fn send_sandbox_report(socket: &WorkerSocket) -> io::Result<()> {
-    let report = serde_json::to_string(&sandbox::test(&socket.descriptors())?)?;
+    let report = serde_json::to_string(&sandbox::test(&kept_descriptors(socket))?)?;
     socket.send(&FromWorker::SandboxTested { report: &report })?;
     socket.flush()?;
     onecall_jail::deadly_canary();
     Ok(())
 }
 
-/// Reports the end of the program: a failure, or `None` for success.
-pub(super) fn finish(failure: Option<&str>) -> io::Result<()> {
+/// Reports the end of the program: what it reports about its value, or a failure.
+pub(super) fn finish(result: &std::result::Result<String, String>) -> io::Result<()> {
     journal::end()?;
     let socket = socket()?;
-    match failure {
-        None => socket.send(&FromWorker::Finished { value: "" })?,
-        Some(traceback) => {
+    match result {
+        Ok(value) => socket.send(&FromWorker::Finished { value })?,
+        Err(traceback) => {
             let summary = summary(traceback);
             socket.send(&FromWorker::Raised { summary: &summary, traceback })?;
         }
@@ -138,6 +159,8 @@ pub(super) fn native<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     native.set("encode", Function::new(ctx.clone(), encode)?)?;
     native.set("decode", Function::new(ctx.clone(), decode)?)?;
     native.set("promise", Function::new(ctx.clone(), promise)?)?;
+    native.set("show", Function::new(ctx.clone(), show)?)?;
+    files::add_to(&native, ctx)?;
     Ok(native)
 }
 
@@ -161,6 +184,12 @@ fn print(ctx: Ctx<'_>, text: String, to_stderr: bool) -> Result<()> {
     }
     let printed = socket().and_then(|socket| socket.print(text.as_bytes(), to_stderr));
     printed.map_err(|error| failed(&ctx, &error))
+}
+
+/// Displays a content block, which is JSON text.
+fn show(ctx: Ctx<'_>, block: String) -> Result<()> {
+    let shown = socket().and_then(|socket| socket.send(&FromWorker::Show { block: &block }));
+    shown.map_err(|error| failed(&ctx, &error))
 }
 
 /// The date and time in milliseconds since 1970.

@@ -1,7 +1,8 @@
 //! The zygote of the TypeScript engine: a warm process that forks a worker for each program.
 //!
 //! The gateway sends requests on stdin: `F` and an id, with a socket attached, asks for a worker on
-//! that socket; `K` and an id kills a worker. When a worker ends, the zygote sends `X`, its id and
+//! that socket, and for the files of its program on a second one; `S` and a size asks for a scratch
+//! folder of that size on the socket; `K` and an id kills a worker. When a worker ends, the zygote sends `X`, its id and
 //! its wait status; if a worker cannot be forked, it sends `N`, the id and the error number. Only
 //! this process reaps and kills its children, so a signal never hits a reused process id.
 
@@ -14,9 +15,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, recvmsg};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 
+use crate::files::channel::send_once;
+use crate::files::packets::FileAnswer;
+use crate::scratch::ScratchFolder;
 use crate::system::{self, ExitWatch};
 
 const FORK: u8 = b'F';
+const SCRATCH: u8 = b'S';
 const KILL: u8 = b'K';
 const EXITED: u8 = b'X';
 const NOT_FORKED: u8 = b'N';
@@ -38,8 +43,8 @@ struct Child {
     killed: bool,
 }
 
-/// Forks workers, each of which runs `work` on its stdin, until the gateway closes stdin.
-pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
+/// Forks workers, each of which runs `work` on its stdin, with the socket for its files, until the gateway closes stdin.
+pub(super) fn serve(work: impl Fn(Option<OwnedFd>)) -> io::Result<()> {
     let mut children: Vec<Child> = Vec::new();
     loop {
         let stdin = rustix::stdio::stdin();
@@ -55,14 +60,16 @@ pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
             reap(&mut children)?;
         }
         if ready.first() == Some(&true) {
-            let Some((kind, id, socket)) = receive()? else { return Ok(()) };
+            let Some(Request { kind, id, sockets: [socket, files] }) = receive()? else {
+                return Ok(());
+            };
             match (kind, socket) {
                 (FORK, Some(socket)) => match ExitWatch::new().and_then(|it| Ok((fork()?, it))) {
                     Ok((Forked::Child, watch)) => {
                         watch.of_this_process();
                         drop(children);
                         set_up_child(socket)?;
-                        work();
+                        work(files);
                         std::process::exit(0);
                     }
                     Ok((Forked::Parent(process), watch)) => {
@@ -74,6 +81,7 @@ pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
                         report_worker(NOT_FORKED, id, error.raw_os_error().unwrap_or_default())?;
                     }
                 },
+                (SCRATCH, Some(socket)) => send_scratch(id, &socket),
                 (KILL, _) => {
                     for child in children.iter_mut().filter(|child| child.id == id) {
                         child.killed = true;
@@ -135,10 +143,32 @@ fn unless_namespace_ended(error: io::Error) -> io::Result<io::Error> {
     Ok(error)
 }
 
+/// Creates a scratch folder and sends it on this socket, or the reason why it could not be created.
+fn send_scratch(bytes: u64, socket: &OwnedFd) {
+    let made = ScratchFolder { bytes }.make();
+    // If nothing can be sent, the gateway sees a closed socket.
+    _ = match &made {
+        Ok(folder) => send_once(socket, FileAnswer::Done, Some(folder)),
+        Err(error) => {
+            let (errno, reason) = (error.raw_os_error().unwrap_or_default(), error.to_string());
+            send_once(socket, FileAnswer::Failed { errno, reason: &reason }, None)
+        }
+    };
+}
+
+/// A request of the gateway.
+struct Request {
+    kind: u8,
+    /// The id of a worker, or the size of a scratch folder.
+    id: u64,
+    /// The sockets that are attached: that of a worker, and that for its files.
+    sockets: [Option<OwnedFd>; 2],
+}
+
 /// The next request; `None` if the gateway is gone.
-fn receive() -> io::Result<Option<(u8, u64, Option<OwnedFd>)>> {
+fn receive() -> io::Result<Option<Request>> {
     let mut message = [0u8; REQUEST_SIZE];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let received = recvmsg(
         rustix::stdio::stdin(),
@@ -149,12 +179,14 @@ fn receive() -> io::Result<Option<(u8, u64, Option<OwnedFd>)>> {
     if received.bytes < REQUEST_SIZE {
         return Ok(None);
     }
-    let socket = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+    let mut attached = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
         _ => None,
     });
+    let mut attached = attached.by_ref().flatten();
+    let sockets = [attached.next(), attached.next()];
     let [kind, id @ ..] = message;
-    Ok(Some((kind, u64::from_le_bytes(id), socket)))
+    Ok(Some(Request { kind, id: u64::from_le_bytes(id), sockets }))
 }
 
 /// Makes `socket` the child's stdin, and starts a new session.

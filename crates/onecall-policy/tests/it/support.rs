@@ -111,6 +111,7 @@ pub fn run(principal: &Principal) -> RunContext {
         principal: Arc::new(principal.clone()),
         client: "editor".to_owned(),
         program: Some(Digest::of("code")),
+        language: onecall_core::Language::Python,
         caller: None,
     }
 }

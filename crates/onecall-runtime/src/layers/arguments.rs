@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use onecall_catalog::{ArgumentMismatch, Strictness, check_arguments, python_signature};
+use onecall_catalog::{ArgumentMismatch, Strictness, check_arguments, signature};
 use onecall_core::{
-    BoxFuture, CallHandler, CallResult, ResolvedCall, ServerName, ToolError, ToolSpec,
+    BoxFuture, CallHandler, CallResult, Language, ResolvedCall, ServerName, ToolError, ToolSpec,
 };
 
 /// How many mismatches a message lists; the others are only counted.
@@ -35,7 +35,7 @@ impl<H: CallHandler> CallHandler for ArgumentCheck<H> {
                     checked.notes
                 }
                 Err(mismatches) => {
-                    let message = mismatch_message(&spec, &mismatches);
+                    let message = mismatch_message(&spec, &mismatches, call.run.language);
                     return Err(ToolError::InvalidCall { name: call.name, message });
                 }
             };
@@ -53,7 +53,7 @@ pub(super) fn fit_arguments(call: &ResolvedCall) -> Result<(), ToolError> {
     match check_arguments(&spec.input_schema.value(), &call.arguments, strictness(spec)) {
         Ok(_) => Ok(()),
         Err(mismatches) => {
-            let message = mismatch_message(spec, &mismatches);
+            let message = mismatch_message(spec, &mismatches, call.run.language);
             Err(ToolError::InvalidCall { name: call.name.clone(), message })
         }
     }
@@ -77,7 +77,11 @@ fn with_notes(mut error: ToolError, notes: &[String]) -> ToolError {
 }
 
 /// The message for a call that was not made.
-pub(super) fn mismatch_message(spec: &ToolSpec, mismatches: &[ArgumentMismatch]) -> String {
+pub(super) fn mismatch_message(
+    spec: &ToolSpec,
+    mismatches: &[ArgumentMismatch],
+    language: Language,
+) -> String {
     let mut text = "it was not called, because its arguments do not fit:".to_owned();
     for mismatch in mismatches.iter().take(MAX_LISTED) {
         text.push_str(&format!("\n  {mismatch}"));
@@ -85,6 +89,6 @@ pub(super) fn mismatch_message(spec: &ToolSpec, mismatches: &[ArgumentMismatch])
     if mismatches.len() > MAX_LISTED {
         text.push_str(&format!("\n  and {} more", mismatches.len() - MAX_LISTED));
     }
-    text.push_str(&format!("\n  {}", python_signature(spec)));
+    text.push_str(&format!("\n  {}", signature(spec, language)));
     text
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use onecall_catalog::{Strictness, check_arguments, name_prefix, python_signature};
+use onecall_catalog::{Strictness, check_arguments, name_prefix, signature};
 use onecall_core::{
     Answer, BoxFuture, CallHandler, CallResult, CallableName, ListKind, ResolvedCall,
     ResourceError, ResourceHost, ServerName, ToolAnnotations, ToolError, ToolName, ToolSpec,
@@ -163,10 +163,13 @@ impl ResourceFunctions {
         let refused = |ResourceError(message)| failed(message);
         let checked =
             check_arguments(&spec.input_schema.value(), &call.arguments, Strictness::Strict)
-                .map_err(|mismatches| failed(mismatch_message(spec, &mismatches)))?;
+                .map_err(|mismatches| {
+                    failed(mismatch_message(spec, &mismatches, call.run.language))
+                })?;
         let arguments = checked.arguments.as_ref().unwrap_or(&call.arguments);
-        let arguments: Arguments = serde_json::from_str(arguments.get())
-            .map_err(|error| failed(format!("{error}\n  {}", python_signature(spec))))?;
+        let arguments: Arguments = serde_json::from_str(arguments.get()).map_err(|error| {
+            failed(format!("{error}\n  {}", signature(spec, call.run.language)))
+        })?;
         let Arguments { server, uri, name, arguments } = arguments;
         let server = match &server {
             Some(server) => Some(self.server(server, function, call)?),

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use onecall_core::text::visible;
-use onecall_core::{Failure, Outcome, RunLimits};
+use onecall_core::text::{visible, visible_line};
+use onecall_core::{Failure, Outcome, OutcomeDetail, RunLimits};
 use serde_json::value::RawValue;
 
 use crate::Observer;
@@ -15,6 +15,9 @@ use crate::seldom::seldom;
 /// Bytes that a traceback may take even if the output limit is smaller: without it the program
 /// could not be corrected.
 const MIN_TRACEBACK_BYTES: usize = 4 * 1024;
+
+/// Characters of a type's name that are shown.
+const MAX_TYPE_NAME: usize = 60;
 
 /// The result of a run, or the failure for which it is stopped.
 pub(super) async fn until_stopped<T>(
@@ -41,6 +44,7 @@ pub(super) fn build_outcome(
     capture: Capture<'_>,
     limits: &RunLimits,
     log: &CallLog,
+    detail: OutcomeDetail,
 ) -> Outcome {
     let duration = started.elapsed();
     let longest = limits.max_output_bytes.max(MIN_TRACEBACK_BYTES);
@@ -48,8 +52,12 @@ pub(super) fn build_outcome(
     let (stdout, stderr, media, remarks) = capture.finish();
     let calls = log.calls_for_outcome(result.is_err());
     let (value, result) = match result {
-        Ok(value) => (value.and_then(|json| RawValue::from_string(json).ok()), Ok(())),
+        Ok(value) => (value, Ok(())),
         Err(failure) => (None, Err(failure)),
+    };
+    let (value, value_type) = match detail {
+        OutcomeDetail::Whole => (value.and_then(|json| RawValue::from_string(json).ok()), None),
+        OutcomeDetail::Brief => (None, value.map(|name| shown_type(&name))),
     };
     let timeout = limits.timeout;
     Outcome {
@@ -58,6 +66,7 @@ pub(super) fn build_outcome(
         stderr,
         media,
         value,
+        value_type,
         calls,
         remarks,
         session: None,
@@ -65,6 +74,11 @@ pub(super) fn build_outcome(
         duration,
         timeout,
     }
+}
+
+/// The name of a type as it is shown; a program chose it.
+fn shown_type(name: &str) -> String {
+    visible_line(name).chars().take(MAX_TYPE_NAME).collect()
 }
 
 /// Escapes invisible characters in a traceback, which may contain text from a server. If it is

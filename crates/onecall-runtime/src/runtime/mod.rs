@@ -233,6 +233,7 @@ impl Runtime {
             principal: Arc::clone(&self.access.principal),
             client: observer.client(),
             program: kind.is_program().then(|| Digest::of(&program.code)),
+            language: program.language,
             caller: observer.caller(),
         });
         RunStart { context, log, recording }
@@ -278,10 +279,16 @@ impl Runtime {
     }
 
     /// How the engine controls a run. A run that asks no person and has no journal pays nothing.
-    fn control<'a>(&'a self, journal: Option<&'a Journal>, held: &'a HeldCalls) -> RunControl<'a> {
+    fn control<'a>(
+        &'a self,
+        journal: Option<&'a Journal>,
+        held: &'a HeldCalls,
+        names_value_type: bool,
+    ) -> RunControl<'a> {
         let can_wait = journal.is_some_and(Journal::is_durable) || self.approvals.is_some();
         RunControl {
             user: self.access.principal.user.as_str(),
+            names_value_type,
             held: can_wait.then_some(held),
             journal: journal.map(Journal::control),
         }
@@ -290,9 +297,6 @@ impl Runtime {
     /// Reports which tools a program can call, without running it.
     pub async fn preview(&self, program: &Program) -> Preview {
         let (program, parsed) = review::parse(program);
-        if !self.engines.features(&program).is_ok_and(|features| features.check) {
-            return Preview::unchecked();
-        }
         let (names, directory) = (self.resolver.as_ref(), self.directory.as_ref());
         Preview::of(&program, &parsed, names, directory, self.approvals.as_ref()).await
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use onecall_core::{CallSummary, EngineChoice, EngineName, Failure, Program, RunKind, ToolHost};
+use onecall_core::{
+    CallSummary, EngineChoice, EngineName, Failure, OutcomeDetail, Program, RunKind, ToolHost,
+};
 use onecall_engine::{HeldCalls, RunControl, Session};
 
 use super::ending::{build_outcome, until_stopped};
@@ -56,11 +58,11 @@ impl Runtime {
         let run = async {
             let (limits, started) = (&self.limits, Instant::now());
             let mut capture = Capture::new(limits.max_output_bytes, observer);
-            let control = self.control(journal, &held);
+            let control = self.control(journal, &held, false);
             let work = self.execute_plan(&program, &nodes, control, &held, &mut capture);
             let result = until_stopped(work, journal, observer).await;
             let result = result.map_err(|failure| plan.explain_failure(failure));
-            build_outcome(result, started, capture, limits, &log)
+            build_outcome(result, started, capture, limits, &log, OutcomeDetail::Brief)
         };
         let mut outcome = telemetry.track(run).await;
         let answer = nodes.take_answer();

@@ -5,12 +5,10 @@ use std::time::Instant;
 
 use onecall_catalog::ParsedProgram;
 use onecall_core::{
-    Failure, InPlaceReason, Outcome, Program, RunContext, RunKind, RunLimits, ToolHost,
-    ToolResolver,
+    Failure, InPlaceReason, Outcome, OutcomeDetail, Program, RunContext, RunKind, RunLimits,
+    ToolHost, ToolResolver,
 };
-use onecall_engine::{
-    EngineFeatures, HeldCalls, ObservationSink, Session, choice_of, sessions_unsupported,
-};
+use onecall_engine::{HeldCalls, ObservationSink, Session, choice_of};
 
 use super::ending::{build_outcome, until_stopped};
 use super::{RunStart, Runtime, ToolAccess};
@@ -25,6 +23,7 @@ use crate::program_calls::ProgramCalls;
 use crate::record::ToolSource;
 use crate::run_telemetry::RunTelemetry;
 use crate::sessions::{SessionLease, SessionStatus};
+use crate::undeclared_results::UndeclaredResults;
 use crate::{Observer, RunOptions, report, review, stack};
 
 impl Runtime {
@@ -115,10 +114,9 @@ impl Runtime {
         let program = &*program;
         let mut limits = self.limits.clone();
         limits.timeout = program.timeout.unwrap_or(limits.timeout);
-        let features = match self.engines.features(program) {
-            Ok(features) => features,
-            Err(mismatch) => return Outcome::not_started(mismatch.into(), limits.timeout),
-        };
+        if let Err(mismatch) = self.engines.check(program) {
+            return Outcome::not_started(mismatch.into(), limits.timeout);
+        }
         if let Some(journal) = journal
             && program.session.is_some()
         {
@@ -127,11 +125,10 @@ impl Runtime {
         // A program that is continued or replayed was checked when it began. What has changed since is
         // reported as a difference to its journal.
         let is_repeated = journal.is_some_and(|it| it.is_resumed() || it.is_replay());
-        let is_checked = features.check && !is_repeated;
-        let features = EngineFeatures { check: is_checked, ..features };
         let names = RunNames::new(resolver);
+        let names_value_type = program.detail == OutcomeDetail::Brief && parsed.ends_with_value();
         let admitted = tokio::select! {
-            admitted = self.admit(&names, directory, program, parsed, &limits, features) => admitted,
+            admitted = self.admit(&names, directory, program, parsed, &limits, !is_repeated) => admitted,
             () = observer.cancelled() => Err(Failure::Cancelled),
         };
         let mut lease = match admitted {
@@ -149,23 +146,24 @@ impl Runtime {
             directory,
             cache: CacheFunctions::new(cache_layer),
             journal,
+            undeclared: UndeclaredResults::default(),
         };
         let mut temporary = Session::default();
         let session = lease.as_mut().and_then(SessionLease::session).unwrap_or(&mut temporary);
         let started = Instant::now();
         let mut capture = Capture::new(limits.max_output_bytes, observer);
-        let control = self.control(journal, &held);
+        let control = self.control(journal, &held, names_value_type);
         let run = self.engines.run_in(session, program, &limits, &host, control, &mut capture);
         let result = until_stopped(run, journal, observer).await.map_err(|failure| match journal {
             Some(journal) => journal.explain_engine(failure),
             None => failure,
         });
-        let mut outcome = build_outcome(result, started, capture, &limits, log);
+        let mut outcome = build_outcome(result, started, capture, &limits, log, program.detail);
         telemetry.set_engine(session.engine());
-        if let Err(Failure::Raised { error, .. }) = &outcome.result
-            && let Some(denied) = error.denied
-        {
-            outcome.remarks.push(hint(denied, program.language, features, directory));
+        if let Err(Failure::Raised { error, .. }) = &outcome.result {
+            let hint = error.denied.map(|denied| hint(denied, directory));
+            let returned = host.undeclared.remarks(error, program.language);
+            outcome.remarks.extend(hint.into_iter().chain(returned));
         }
         if let Some(lease) = lease {
             match lease.release() {
@@ -184,9 +182,9 @@ impl Runtime {
         program: &Program,
         parsed: ParsedProgram<'_>,
         limits: &RunLimits,
-        features: EngineFeatures,
+        is_checked: bool,
     ) -> Result<Option<SessionLease>, Failure> {
-        if features.check {
+        if is_checked {
             let refusal = review::refusal(program, &parsed, names, directory);
             match tokio::time::timeout(limits.timeout, refusal).await {
                 Ok(None) => {}
@@ -197,7 +195,6 @@ impl Runtime {
         // Waiting for a session can take long, and a syntax tree is large.
         drop(parsed);
         match &program.session {
-            Some(_) if !features.sessions => Err(sessions_unsupported()),
             Some(request) => {
                 self.sessions.acquire(request, &self.access().principal.user).await.map(Some)
             }

@@ -7,7 +7,10 @@
   const global = globalThis;
 
   // Called before the program runs, and only if it has a journal.
+  let isObserved = false;
   hooks.observeDates = () => {
+    if (isObserved) return;
+    isObserved = true;
     const Original = global.Date;
     const current = () => construct(Original, [native.wallClock()]);
     const Observed = new Proxy(Original, {

@@ -118,6 +118,14 @@
     fatal[fatal.length] = error;
   };
   hooks.hasFailed = () => fatal.length > 0;
+  // Forgets what the programs before this one of the session left behind.
+  hooks.begin = () => {
+    fatal.length = 0;
+    o.mapClear(unhandled);
+    hooks.clearTimers();
+    hooks.clearCalls();
+    hooks.beginDisplay();
+  };
   hooks.uncaught = () => {
     const all = fatal;
     o.mapEach(unhandled, (reason) => {

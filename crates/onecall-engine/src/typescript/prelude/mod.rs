@@ -14,7 +14,7 @@ macro_rules! part {
 
 /// The parts of the prelude. Each is a function that uses what the ones before it have created.
 /// Stack traces leave out frames of these files.
-const PARTS: [(&str, &str); 14] = [
+const PARTS: [(&str, &str); 17] = [
     part!("originals"),
     part!("content"),
     part!("inspect"),
@@ -27,6 +27,9 @@ const PARTS: [(&str, &str); 14] = [
     part!("url"),
     part!("plain"),
     part!("tools"),
+    part!("display"),
+    part!("files"),
+    part!("literals"),
     part!("cache"),
     part!("client"),
 ];

@@ -60,6 +60,7 @@
     mapGet: uncurry(Map.prototype.get),
     mapSet: uncurry(Map.prototype.set),
     mapHas: uncurry(Map.prototype.has),
+    mapClear: uncurry(Map.prototype.clear),
     mapDelete: uncurry(Map.prototype.delete),
     setSize: getterOf(Set.prototype, "size"),
     setEach: uncurry(Set.prototype.forEach),

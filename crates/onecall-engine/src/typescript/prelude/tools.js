@@ -8,6 +8,8 @@
 
   hooks.waiting = () => (hooks.hasFailed() ? 0 : o.mapSize(pending));
 
+  hooks.clearCalls = () => o.mapClear(pending);
+
   hooks.isWaiting = (id) => o.mapHas(pending, id);
 
   hooks.settle = (id, succeeded, value) => {
@@ -79,7 +81,7 @@
   const ABSENT = {
     __proto__: null,
     fetch: OUTSIDE, XMLHttpRequest: OUTSIDE, WebSocket: OUTSIDE, EventSource: OUTSIDE,
-    require: "import tools from './servers/<server>', or call them by name",
+    require: "import tools from './servers/<server>', or call them by name; import fs from 'fs' for the workspace",
     module: "a program exports nothing; print what matters with console.log",
     exports: "a program exports nothing; print what matters with console.log",
     process: "print with console.log; there is no environment, and a program ends at its end",
@@ -88,7 +90,7 @@
     Buffer: "use TextEncoder, TextDecoder, btoa and atob",
     setInterval: "use setTimeout in a loop", clearInterval: "use setTimeout in a loop",
     setImmediate: "use setTimeout or queueMicrotask", clearImmediate: "use setTimeout or queueMicrotask",
-    __dirname: "there are no files", __filename: "there are no files",
+    __dirname: "paths are relative to the workspace", __filename: "paths are relative to the workspace",
     alert: "print with console.log", prompt: "programs cannot ask a user",
     Worker: "run calls in parallel with Promise.all", global: "use globalThis",
   };

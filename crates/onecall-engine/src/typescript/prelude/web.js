@@ -34,6 +34,9 @@
     }
   });
 
+  hooks.clearTimers = () => {
+    timers.length = 0;
+  };
   hooks.nextTimer = () => (hooks.hasFailed() || timers.length === 0 ? undefined : timers[0].due);
   // One at a time: what it leaves to do comes before the next.
   hooks.fire = (now) => {

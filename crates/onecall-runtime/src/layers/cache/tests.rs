@@ -225,6 +225,7 @@ fn run(caller: Option<Arc<Caller>>) -> Arc<RunContext> {
         principal: Arc::new(Principal::local()),
         client: String::new(),
         program: None,
+        language: onecall_core::Language::Python,
         caller,
     })
 }

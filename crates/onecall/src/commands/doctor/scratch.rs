@@ -5,14 +5,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use onecall_config::{Config, SandboxMode};
+use onecall_core::Language;
 use onecall_runtime::{NoopObserver, Runtime};
 use serde_json::{Map, Value, json};
 
 use super::engines::TestedEngine;
 use super::finding::Finding;
 
-const PROGRAM: &str = "import os\nopen('/tmp/x', 'w').close()\nprint(os.listdir('/tmp'))";
-const PRINTED: &str = "['x']\n";
+const PYTHON: &str = "import os\nopen('/tmp/x', 'w').close()\nprint(*os.listdir('/tmp'))";
+const TYPESCRIPT: &str = "import fs from 'fs';\nfs.writeFileSync('/tmp/x', '');\nconsole.log(...fs.readdirSync('/tmp'));";
+const PRINTED: &str = "x\n";
 
 /// Checks the scratch folder; `None` if programs have no folder of their own at `/tmp`, but that of
 /// the host or their workspace.
@@ -29,9 +31,12 @@ pub(super) async fn check(
     let started = Instant::now();
     let (mut able, mut troubles) = (Vec::new(), Vec::new());
     let mut engines = Map::new();
-    let has_folder = |it: &&TestedEngine| it.engine.features.files && it.sandbox_report.is_ok();
+    let has_folder = |it: &&TestedEngine| it.sandbox_report.is_ok();
     for engine in tested.iter().filter(has_folder) {
-        let program = engine.program(|_| PROGRAM);
+        let program = engine.program(|language| match language {
+            Language::Python => PYTHON,
+            Language::TypeScript => TYPESCRIPT,
+        });
         let outcome = runtime.run(&program, &NoopObserver).await;
         let works = outcome.result.is_ok() && outcome.stdout.text == PRINTED;
         engines.insert(engine.title().to_owned(), json!(works));

@@ -210,6 +210,7 @@ pub(super) fn run(
         principal: Arc::new(principal),
         client: client.to_owned(),
         program: kind.is_program().then(|| Digest::of("")),
+        language: onecall_core::Language::Python,
         caller: None,
     })
 }

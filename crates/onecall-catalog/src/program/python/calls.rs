@@ -1,37 +1,16 @@
-//! Finds the tools that a program may call.
+//! Finds the tools that a Python program may call.
 
 use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt};
 use ruff_python_ast::{Comprehension, Expr, ExprAttribute, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
-use super::names::{BoundNames, TOOLS};
-use super::parse::{SourceLines, SyntaxTreeView};
-
-/// A place at which a program names a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolUse {
-    /// The tool as the program names it; it may not exist.
-    pub name: String,
-    /// The line of the program, from 1.
-    pub line: usize,
-    /// Whether it is inside a loop or a comprehension, so that it may be called any number of
-    /// times.
-    pub in_loop: bool,
-    /// Whether it is inside a function, which may be called any number of times.
-    pub in_function: bool,
-}
-
-/// The tools a program may call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolUses {
-    /// All places at which it names a tool, in the order of the source.
-    pub named: Vec<ToolUse>,
-    /// Whether it may call other tools, because it computes names or passes `tools` around.
-    pub may_call_others: bool,
-}
+use super::names::BoundNames;
+use super::parse::SyntaxTreeView;
+use crate::program::lines::SourceLines;
+use crate::program::{TOOLS, ToolUse, ToolUses};
 
 /// The tools that a program may call; `None` if it has a syntax error.
-pub(super) fn tool_uses(parsed: &SyntaxTreeView<'_>) -> Option<ToolUses> {
+pub(in crate::program) fn tool_uses(parsed: &SyntaxTreeView<'_>) -> Option<ToolUses> {
     if parsed.error.is_some() {
         return None;
     }
@@ -60,7 +39,7 @@ impl ToolUseCollector<'_> {
     fn record_use(&mut self, name: &str, at: &impl Ranged) {
         self.found.named.push(ToolUse {
             name: name.to_owned(),
-            line: self.lines.number(at.start()),
+            line: self.lines.number(at.start().to_usize()),
             in_loop: self.loops > 0,
             in_function: self.functions > 0,
         });

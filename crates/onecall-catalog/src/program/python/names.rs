@@ -12,11 +12,7 @@ use ruff_python_ast::{
     Alias, ExceptHandler, Expr, ExprContext, Parameter, Pattern, Stmt, TypeParam,
 };
 
-/// The prefix of every callable name.
-pub(super) const TOOL_PREFIX: &str = "mcp__";
-
-/// The global object that has every tool as an attribute.
-pub(super) const TOOLS: &str = "tools";
+use crate::program::{TOOL_PREFIX, TOOLS};
 
 /// The attributes of `tools` that are not tools.
 const OWN_ATTRIBUTES: [&str; 2] = ["aio", "search"];

@@ -6,7 +6,7 @@ const ROOTS: [&str; 2] = ["servers", "mcp-apis"];
 
 /// What an import refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ImportTarget<'a> {
+pub enum ImportTarget<'a> {
     /// The functions that call tools by name.
     Client,
     /// The folder of all servers, from which nothing can be imported.
@@ -14,14 +14,27 @@ pub(super) enum ImportTarget<'a> {
     /// All tools of a server.
     Server(&'a str),
     /// A part of a server: one of its categories or tools.
-    Part { server: &'a str, part: &'a str },
+    Part {
+        /// The server.
+        server: &'a str,
+        /// The name of a category or a tool.
+        part: &'a str,
+    },
     /// One tool in a category of a server.
-    InCategory { server: &'a str, category: &'a str, tool: &'a str },
+    InCategory {
+        /// The server.
+        server: &'a str,
+        /// The category.
+        category: &'a str,
+        /// The tool.
+        tool: &'a str,
+    },
 }
 
 impl<'a> ImportTarget<'a> {
     /// Parses a module name; `None` if it does not refer to tools.
-    pub(super) fn of(specifier: &'a str) -> Option<Self> {
+    #[must_use]
+    pub fn of(specifier: &'a str) -> Option<Self> {
         let is_leading = |part: &&str| matches!(*part, "" | "." | ".." | "@" | "~");
         let mut parts: Vec<&str> = specifier.split('/').skip_while(is_leading).collect();
         if let Some(last) = parts.last_mut() {

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onecall_core::{CallableName, Resolution, ToolSpec};
+use onecall_core::{Resolution, ToolSpec};
 use ruff_python_ast::{
     CmpOp, Comprehension, Expr, ExprCall, ExprContext, InterpolatedStringElement, Stmt,
     StmtFunctionDef,
@@ -18,23 +18,18 @@ use super::arguments::problems;
 use super::certain_loops::KnownValues;
 use super::exits::PossibleExits;
 use super::names::{BoundNames, CallInterface};
-use super::parse::{SourceLines, SyntaxTreeView};
+use super::parse::SyntaxTreeView;
 use super::result_use::{Access, misuse};
 use super::unawaited_arguments::CoroutineUse;
-use super::{Finding, ToolLookup};
+use crate::program::lines::SourceLines;
+use crate::program::problem::{self, did_you_mean};
+use crate::program::{Finding, MAX_CALLS, MAX_FINDINGS, MAX_FOLLOWED, ToolLookup};
 use crate::python_signature;
 
-/// The largest number of findings for one program; more can be found in the next check.
-const MAX_FINDINGS: usize = 20;
-
-/// The largest number of functions and main guards that are followed.
-const MAX_FOLLOWED: usize = 20;
-
-/// The largest number of calls whose arguments are checked, because the schemas of a server may be
-/// slow to check.
-const MAX_CALLS: usize = 500;
-
-pub(super) fn findings(parsed: &SyntaxTreeView<'_>, tools: &dyn ToolLookup) -> Vec<Finding> {
+pub(in crate::program) fn findings(
+    parsed: &SyntaxTreeView<'_>,
+    tools: &dyn ToolLookup,
+) -> Vec<Finding> {
     let names = BoundNames::of(parsed.body);
     if !names.are_all_visible() {
         return Vec::new();
@@ -289,7 +284,7 @@ impl<'a> CertainPath<'a> {
                     self.tool_call(call, &spec, awaited);
                 }
                 Some(Resolution::Blocked) if awaited == Awaited::Yes => {
-                    let message = format!("'{}' is not available in execute_program", name.id);
+                    let message = problem::blocked(&name.id);
                     self.report(call, "ToolError", message, None);
                 }
                 Some(_) => {}
@@ -364,7 +359,7 @@ impl<'a> CertainPath<'a> {
             messages.extend(problems.when_awaited);
         }
         if !messages.is_empty() {
-            let message = format!("{}(): {}", spec.callable, messages.join("; "));
+            let message = problem::arguments(spec, &messages);
             self.report(call, "TypeError", message, Some(python_signature(spec)));
         }
     }
@@ -399,11 +394,11 @@ impl<'a> CertainPath<'a> {
     fn attribute(&mut self, at: &Expr, name: &'a str) {
         match self.look_up(name) {
             Some(Resolution::Unknown { nearest, .. }) => {
-                let message = format!("there is no tool '{name}'{}", did_you_mean(&nearest));
+                let message = problem::no_tool(name, &nearest);
                 self.report(at, "AttributeError", message, None);
             }
             Some(Resolution::Blocked) => {
-                let message = format!("'{name}' is not available in execute_program");
+                let message = problem::blocked(name);
                 self.report(at, "AttributeError", message, None);
             }
             Some(_) | None => {}
@@ -444,9 +439,7 @@ impl<'a> CertainPath<'a> {
             _ => None,
         };
         if let Some(tool) = tool {
-            let message = format!(
-                "the result of {tool}() is used and was never awaited; write (await {tool}(...))"
-            );
+            let message = problem::unawaited_result(tool);
             self.report(expr, "TypeError", message, self.signature(tool));
         }
     }
@@ -485,17 +478,11 @@ impl<'a> CertainPath<'a> {
         message: String,
         signature: Option<String>,
     ) {
-        let finding = Finding { signature, ..self.lines.finding(at.start(), kind, message) };
-        if self.found.len() < MAX_FINDINGS && !self.found.contains(&finding) {
+        let finding =
+            Finding { signature, ..self.lines.finding(at.start().to_usize(), kind, message) };
+        let is_reported = |it: &Finding| it.line == finding.line && it.message == finding.message;
+        if self.found.len() < MAX_FINDINGS && !self.found.iter().any(is_reported) {
             self.found.push(finding);
         }
-    }
-}
-
-fn did_you_mean(nearest: &[CallableName]) -> String {
-    let nearest: Vec<String> = nearest.iter().map(|near| format!("'{near}'")).collect();
-    match nearest.is_empty() {
-        true => String::new(),
-        false => format!(". Did you mean: {}?", nearest.join(" or ")),
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that a source is not nested too deeply for the parser, which is recursive and would
+//! Measures how deeply a TypeScript source is nested, because the parser is recursive and could
 //! overflow its stack.
 //!
 //! The source is read only roughly, as tokens. Where that is inaccurate, a program can be refused
@@ -33,19 +33,23 @@ const STATEMENT_KEYWORDS: [&str; 18] = [
     "interface",
 ];
 
-/// Whether the nesting is within the limit. Never true for a program that overflows the parser.
-pub(super) fn is_within_depth(source: &str) -> bool {
+/// The levels of nesting in a TypeScript source, at least as many as its syntax tree has; `None` if
+/// they are more than the parser can read.
+#[must_use]
+pub fn nesting_depth(source: &str) -> Option<usize> {
     let mut depth = Depth::default();
+    let mut deepest = 0;
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
         let (length, token) = next_token(rest, first, &depth);
         depth.take(token);
-        if depth.total > MAX_DEPTH {
-            return false;
+        deepest = deepest.max(depth.total);
+        if deepest > MAX_DEPTH {
+            return None;
         }
         rest = rest.get(length.max(first.len_utf8())..).unwrap_or_default();
     }
-    true
+    Some(deepest)
 }
 
 enum Token<'a> {
@@ -225,7 +229,7 @@ mod tests {
             nested("f(x, ", ")"),
             "(".repeat(5_000),
         ] {
-            assert!(!is_within_depth(&source), "{}", source.get(..20).unwrap_or_default());
+            assert_eq!(nesting_depth(&source), None, "{}", source.get(..20).unwrap_or_default());
         }
     }
 
@@ -242,7 +246,7 @@ mod tests {
             long("// it's ((((\n/* \" [[[[ */ x = /[/(\\/]{2}\"/ ; y = '((((' / 2\n"),
             format!("x = `{}`", long("(((` + `\\`${1}")),
         ] {
-            assert!(is_within_depth(&source), "{}", source.get(..40).unwrap_or_default());
+            assert!(nesting_depth(&source).is_some(), "{}", source.get(..40).unwrap_or_default());
         }
     }
 }
