@@ -10,7 +10,6 @@ mod demo;
 mod file_diff;
 mod formatting;
 mod http;
-mod line_diff;
 mod listings;
 mod live;
 mod logging;
