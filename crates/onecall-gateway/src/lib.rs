@@ -60,6 +60,7 @@ pub use user_logins::{
     TypedUserName, UserLoginError, UserLogins,
 };
 pub use users::{
-    Authenticator, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, IssuerProblem, LoginRefusal,
-    MAX_TOKEN_LIFETIME, PersonalToken, RefusalKind, check_issuer,
+    Authenticator, BrowserLoginError, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, IssuerProblem,
+    LoginRefusal, MAX_TOKEN_LIFETIME, PersonalToken, RefusalKind, StartedBrowserLogin,
+    check_issuer,
 };

@@ -36,7 +36,9 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
         Some(tool) => match ToolPattern::parse(&format!("*{tool}*")) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
-                return Err(PageError::Invalid(format!("the tool cannot be searched for: {error}")));
+                return Err(PageError::Invalid(format!(
+                    "the tool cannot be searched for: {error}"
+                )));
             }
         },
     };

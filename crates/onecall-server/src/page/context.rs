@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use maud::{Markup, html};
 use onecall_core::storage::{CompleteStore, QuestionFilter, QuestionState, StoredQuestion};
 use onecall_core::{RunId, Timestamp};
-use onecall_gateway::{Authenticator, Gateway};
+use onecall_gateway::Gateway;
 use onecall_runtime::Redactor;
 
 use super::error::PageError;
@@ -19,8 +19,6 @@ pub(super) struct PageContext {
     /// The gateway as the reader sees it.
     pub(super) gateway: Arc<Gateway>,
     pub(super) viewer: Viewer,
-    /// The users of the gateway, if it has any.
-    pub(super) users: Option<Arc<Authenticator>>,
     pub(super) figures: Arc<FiguresCache>,
     /// The first segment of the path, which names the part of the page.
     pub(super) part: String,

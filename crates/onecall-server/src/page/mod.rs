@@ -16,6 +16,7 @@ mod layout;
 mod overview;
 mod parts;
 mod policy;
+mod provider_login;
 mod reply;
 mod routes;
 mod run;
@@ -45,6 +46,7 @@ use self::context::PageContext;
 use self::events::ChangeWatch;
 use self::fields::Fields;
 use self::figures::FiguresCache;
+use self::provider_login::PendingLogins;
 use self::reply::{PageReply, redirect, see_other};
 use self::session::{BrowserSessions, Identity, PageCookie, form_check, is_form_check};
 pub(crate) use self::sign_in::OneTimeKey;
@@ -92,6 +94,7 @@ pub(crate) struct Page {
     sign_in: SignIn,
     public_url: Option<String>,
     sessions: BrowserSessions,
+    pending_logins: PendingLogins,
     changes: ChangeWatch,
     figures: Arc<FiguresCache>,
 }
@@ -120,6 +123,7 @@ impl Page {
             sign_in,
             public_url,
             sessions: BrowserSessions::default(),
+            pending_logins: PendingLogins::default(),
             figures: Arc::default(),
         })
     }
@@ -214,10 +218,6 @@ impl Page {
         PageContext {
             store: Arc::clone(&self.store),
             gateway: self.gateway.for_principal(&viewer.principal).await,
-            users: match &self.sign_in {
-                SignIn::Users(users) => Some(Arc::clone(users)),
-                SignIn::Key(_) | SignIn::Token(_) => None,
-            },
             figures: Arc::clone(&self.figures),
             viewer,
             part,

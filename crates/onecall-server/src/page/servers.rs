@@ -74,7 +74,7 @@ fn server_card(
                 p { strong { "What helps: " } (advice(*failure_kind, name)) }
             }
             @if let Some(cut) = &server.cut { p.muted { (text::line(&cut.to_string(), 300)) } }
-            p.actions {
+            div.actions {
                 a href={ "/page/tools?server=" (segment(name)) } { "Tools" }
                 a href={ "/page/runs?server=" (segment(name)) } { "Runs" }
                 @if matches!(server.state, ServerState::Idle | ServerState::Failed { .. }) {

@@ -61,6 +61,12 @@ impl Page {
             ("sign-in", SignIn::Token(_) | SignIn::Users(_)) if head.method == Method::POST => {
                 Some(self.sign_in_with_token(form, cookie).await)
             }
+            ("sign-in/provider", SignIn::Users(users)) if users.has_browser_login() => {
+                Some(self.begin_provider_login(users, head, cookie).await)
+            }
+            ("sign-in/callback", SignIn::Users(users)) if users.has_browser_login() => {
+                Some(self.finish_provider_login(users, head, cookie).await)
+            }
             ("sign-in", _) => Some(see_other("/page/")),
             _ => None,
         }
@@ -107,16 +113,22 @@ impl Page {
                 "Your personal token. " code { "onecall users token NAME" } " makes one."
             },
         };
+        let accepts_tokens = !matches!(&self.sign_in, SignIn::Users(users) if !users.config().tokens);
+        let has_provider =
+            matches!(&self.sign_in, SignIn::Users(users) if users.has_browser_login());
         let body = html! {
             @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
-            form.stack method="post" action="/page/sign-in" {
+            @if has_provider {
+                p { a.button.primary href={ "/page/sign-in/provider?next=" (super::fields::segment(next)) } { "Sign in at the identity provider" } }
+            }
+            @if accepts_tokens { form.stack method="post" action="/page/sign-in" {
                 input type="hidden" name="next" value=(next);
                 label for="token" { "Token" }
                 input #token type="password" name="token" required autofocus autocomplete="current-password"
                     aria-describedby="token-help";
                 p.help #token-help { (how) }
                 button type="submit" { "Sign in" }
-            }
+            } }
         };
         let status = match problem {
             Some(_) => StatusCode::FORBIDDEN,

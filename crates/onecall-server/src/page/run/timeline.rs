@@ -29,17 +29,24 @@ pub(super) struct TimeWindow {
 }
 
 impl TimeWindow {
-    /// The part that a query asks for, in microseconds, or the whole run.
+    /// The part that a query asks for, in microseconds, or the part in which calls were made.
     pub(super) fn read(record: &RunRecord, query: &Fields) -> Self {
-        let whole = Self::whole(record);
-        let from = query.number("from").unwrap_or(whole.from).min(whole.to.saturating_sub(1));
-        let to = query.number("to").unwrap_or(whole.to).clamp(from + 1, whole.to.max(from + 1));
+        let (whole, calls) = (Self::whole(record), Self::of_calls(record));
+        let from = query.number("from").unwrap_or(calls.from).min(whole.to.saturating_sub(1));
+        let to = query.number("to").unwrap_or(calls.to).clamp(from + 1, whole.to.max(from + 1));
         Self { from, to }
     }
 
     fn whole(record: &RunRecord) -> Self {
         let ends = record.calls.iter().map(|call| end(call, record.run.duration));
         Self { from: 0, to: ends.max().unwrap_or(0).max(micros(record.run.duration)).max(1) }
+    }
+
+    /// From the first call to the end of the last one.
+    fn of_calls(record: &RunRecord) -> Self {
+        let starts = record.calls.iter().map(|call| micros(call.started));
+        let ends = record.calls.iter().map(|call| end(call, record.run.duration));
+        Self { from: starts.min().unwrap_or(0), to: ends.max().unwrap_or(0) }
     }
 
     fn length(self) -> u64 {
@@ -126,7 +133,7 @@ pub(super) fn strip(record: &RunRecord, query: &Fields) -> Markup {
                 a href=(zoom(from.saturating_sub(half), to + half)) { "Zoom out" }
                 @if from > 0 { a href=(zoom(from.saturating_sub(half), to - from.min(half))) { "Earlier" } }
                 @if to < whole.to { a href=(zoom(from + half, to + half)) { "Later" } }
-                a href=(query.with(&[("from", None), ("to", None), ("page", None)])) { "Whole run" }
+                a href=(zoom(0, whole.to)) { "Whole run" }
             }
             span.legend {
                 span.key { "answered" } span.key.cached { "from the cache" } span.key.failed { "failed" }
