@@ -25,6 +25,8 @@ pub struct RunRecord {
     pub argv: Vec<String>,
     /// The definitions of the tools it called, as JSON, if they are recorded.
     pub tools: Option<String>,
+    /// The line of the program where the error happened that ended the run, if it is known.
+    pub error_line: Option<u64>,
     /// The text that the program printed, if output is recorded.
     pub output: Option<String>,
     /// The calls of the run, in the order in which they began.

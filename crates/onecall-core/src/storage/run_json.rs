@@ -42,6 +42,7 @@ impl RunRecord {
         let mut value = self.run.to_json();
         value["program"] = json!(self.program);
         value["argv"] = json!(self.argv);
+        value["error_line"] = json!(self.error_line);
         value["output"] = json!(self.output);
         value["replayable"] = json!(matches!(self.replay, ReplayData::Journal(_)));
         value["not_replayable_because"] = match self.replay {

@@ -70,7 +70,9 @@ fn advice(error: &StoreError) -> &'static str {
             "A newer version of onecall wrote this store. Nothing was changed. Start the page with that \
              version."
         }
-        StoreError::Disabled { .. } => "Set the folder of the store, and start the page again.",
+        StoreError::Disabled { .. } => {
+            "Nothing was changed. When the reason is gone, start the page again."
+        }
         StoreError::NotAStore { .. }
         | StoreError::Replaced { .. }
         | StoreError::DamagedWithRuns { .. } => {

@@ -113,7 +113,8 @@ impl Page {
                 "Your personal token. " code { "onecall users token NAME" } " makes one."
             },
         };
-        let accepts_tokens = !matches!(&self.sign_in, SignIn::Users(users) if !users.config().tokens);
+        let accepts_tokens =
+            !matches!(&self.sign_in, SignIn::Users(users) if !users.config().tokens);
         let has_provider =
             matches!(&self.sign_in, SignIn::Users(users) if users.has_browser_login());
         let body = html! {

@@ -128,7 +128,7 @@ async fn insert_run(
         None => (None, None),
     };
     let argv = argv_text(record);
-    let values: [&(dyn ToSql + Sync); 29] = [
+    let values: [&(dyn ToSql + Sync); 30] = [
         &run.id.as_str(),
         &run.started.0,
         &Text(&run.client),
@@ -157,6 +157,7 @@ async fn insert_run(
         &Text::optional(record.output.as_ref()),
         &Text::optional(record.tools.as_ref()),
         &Text::optional(argv.as_ref()),
+        &record.error_line.map(to_i64),
         &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
     ];
     let placeholders =

@@ -134,7 +134,7 @@ fn insert_run(
         None => (None, None),
     };
     let argv = argv_text(record);
-    let values: [&dyn ToSql; 29] = [
+    let values: [&dyn ToSql; 30] = [
         &run.id.as_str(),
         &run.started.0,
         &run.client,
@@ -163,6 +163,7 @@ fn insert_run(
         &record.output,
         &record.tools,
         &argv,
+        &record.error_line.map(to_i64),
         &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
     ];
     let placeholders =

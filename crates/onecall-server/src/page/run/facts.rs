@@ -80,6 +80,7 @@ pub(super) fn error(record: &RunRecord) -> Markup {
         @if let Some((kind, message)) = &record.run.error {
             div.problem role="alert" {
                 strong { (text::line(kind, 100)) }
+                @if let Some(line) = record.error_line { " in " a href={ "#line-" (line) } { "line " (line) } }
                 pre { (text::block(message, MAX_ERROR)) }
             }
         }

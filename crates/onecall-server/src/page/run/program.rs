@@ -73,7 +73,7 @@ pub(super) fn program(
             None => unplaced += 1,
         }
     }
-    let failed_line = record.run.error.as_ref().and_then(|(_, message)| error_line(message));
+    let failed_line = record.error_line.and_then(|line| usize::try_from(line).ok());
     let total = record.program.lines().count();
     let (length, part) = match extent {
         Extent::Page => (PAGE_LENGTH, query.number::<usize>("part").unwrap_or(1).max(1)),
@@ -147,24 +147,4 @@ fn beside(
 /// A callable name without the prefix that all of them have.
 fn short_name(name: &str) -> String {
     text::line(name.strip_prefix("mcp__").unwrap_or(name), 40)
-}
-
-/// The line that an error names last.
-fn error_line(message: &str) -> Option<usize> {
-    let (_, rest) = message.rsplit_once("line ")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_line_of_a_traceback_counts() {
-        let message =
-            "Traceback:\n  File \"<program>\", line 2, in f\n  File \"<program>\", line 14\nE: x";
-        assert_eq!(error_line(message), Some(14));
-        assert_eq!(error_line("no"), None);
-    }
 }
