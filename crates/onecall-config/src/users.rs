@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use onecall_core::Secret;
 use url::Url;
 
 use crate::address::{http_url, is_loopback_url};
@@ -48,6 +49,10 @@ pub struct OidcConfig {
     pub groups_claim: String,
     /// The scopes that a token must have.
     pub scopes: Vec<String>,
+    /// The name by which the provider knows the page, if people can sign in to the page there.
+    pub client_id: Option<String>,
+    /// The secret that belongs to the client id, if the provider has given one.
+    pub client_secret: Option<Secret>,
 }
 
 impl Default for UsersConfig {
@@ -132,6 +137,13 @@ fn read_oidc(
     };
     let (audience, name_claim, groups_claim) =
         (text("audience"), text("name_claim"), text("groups_claim"));
+    let (client_id, client_secret) = (text("client_id"), text("client_secret").map(Secret::new));
+    if let Some(secret) = section.entry("client_secret")
+        && section.entry("client_id").is_none()
+    {
+        let message = format!("{what} has a 'client_secret' without a 'client_id'");
+        report.add(Problem::new(secret.at, message).with_help("they belong together"));
+    }
     let scopes = section
         .get("scopes")
         .map(|node| oauth::scopes(node, "'scopes' in 'oidc' in users", report));
@@ -149,6 +161,8 @@ fn read_oidc(
         name_claim: name_claim.unwrap_or_else(|| "sub".to_owned()),
         groups_claim: groups_claim.unwrap_or_else(|| "groups".to_owned()),
         scopes: scopes.unwrap_or_default(),
+        client_id,
+        client_secret,
     })
 }
 

@@ -427,6 +427,24 @@ impl Gateway {
         self.config().approvals.clone().or_else(|| asks.then(ApprovalSettings::default))
     }
 
+    /// Whether policies decide about calls.
+    #[must_use]
+    pub fn has_policies(&self) -> bool {
+        self.shared.policies.is_some()
+    }
+
+    /// Whether the configuration has users.
+    #[must_use]
+    pub fn has_users(&self) -> bool {
+        self.config().users.is_some()
+    }
+
+    /// Removes the secrets of the current configuration from texts.
+    #[must_use]
+    pub fn redactor(&self) -> Redactor {
+        settings::redactor(&self.config())
+    }
+
     /// Runs one program to its end, however long it waits for a person. Dropping the future cancels
     /// the program.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {

@@ -11,6 +11,7 @@ mod exposed;
 mod fleet;
 mod gateway;
 mod identities;
+mod inspection;
 mod last_known_tools;
 mod list_changes;
 mod listing_store;
@@ -41,6 +42,7 @@ pub use fleet::{
     PROOF_HEADER, ProvenRequest,
 };
 pub use gateway::{Gateway, GatewayStorage, ToolNotFound};
+pub use inspection::{AcceptError, ChangedPart, ChangedTool, PinChanges};
 pub use last_known_tools::{LastKnownTools, Refresh};
 pub use list_changes::ListChanges;
 pub use listing_store::ListingStore;
@@ -58,6 +60,7 @@ pub use user_logins::{
     TypedUserName, UserLoginError, UserLogins,
 };
 pub use users::{
-    Authenticator, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, IssuerProblem, LoginRefusal,
-    MAX_TOKEN_LIFETIME, PersonalToken, RefusalKind, check_issuer,
+    Authenticator, BrowserLoginError, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, IssuerProblem,
+    LoginRefusal, MAX_TOKEN_LIFETIME, PersonalToken, RefusalKind, StartedBrowserLogin,
+    check_issuer,
 };

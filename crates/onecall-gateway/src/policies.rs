@@ -17,7 +17,7 @@ use crate::Gateway;
 pub(crate) struct PoliciesInForce(RwLock<Arc<Policies>>);
 
 impl PoliciesInForce {
-    fn current(&self) -> Arc<Policies> {
+    pub(crate) fn current(&self) -> Arc<Policies> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -55,6 +55,8 @@ pub fn redactor(config: &Config) -> Redactor {
     let webhook = config.approvals.as_ref().and_then(|approvals| approvals.webhook.as_ref());
     values.extend(webhook.map(|webhook| &webhook.secret));
     values.extend(config.fleet.as_ref().map(|fleet| &fleet.secret));
+    let oidc = config.users.as_ref().and_then(|users| users.oidc.as_ref());
+    values.extend(oidc.and_then(|oidc| oidc.client_secret.as_ref()));
     let password = config.store.password();
     values.extend(&password);
     Redactor::new(values.into_iter().map(Secret::reveal))

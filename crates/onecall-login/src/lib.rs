@@ -40,7 +40,7 @@ pub use login_links::{LinkError, LoginLinkIssuer, LoginLinks, OpenLink};
 pub use login_target::login_name;
 pub use login_version::LoginVersion;
 pub use logout::{LogoutOutcome, log_out, log_out_user};
-pub use secrecy::random_text;
+pub use secrecy::{challenge_for, random_text};
 pub use token::Token;
 pub use user_credentials::{CredentialsError, UserCredentials};
 pub use user_vault::{

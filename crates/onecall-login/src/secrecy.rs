@@ -18,7 +18,8 @@ pub fn random_text() -> io::Result<String> {
 }
 
 /// The PKCE challenge for a verifier.
-pub(crate) fn challenge_for(verifier: &str) -> String {
+#[must_use]
+pub fn challenge_for(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Digest::of(verifier).into_bytes())
 }
 

@@ -8,7 +8,9 @@ mod error;
 mod exposed;
 mod handler;
 mod http;
+mod line_diff;
 mod list_notifier;
+mod page;
 mod principal;
 mod progress;
 mod questions;
@@ -24,5 +26,7 @@ pub use http::{
     AllowedHostHeader, AllowedOrigin, BearerToken, HttpServer, HttpServerError, HttpSettings,
     InvalidName, InvalidToken,
 };
+pub use line_diff::diff_lines;
+pub use page::{PageOwner, PageSettings};
 pub use search_text::{SearchDetail, format_search_results};
 pub use stdio::{ServeError, serve_stdio};

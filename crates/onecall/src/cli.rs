@@ -124,6 +124,17 @@ impl RunArguments {
     }
 }
 
+/// What `onecall ui` takes.
+#[derive(Args, Debug)]
+pub(crate) struct UiArguments {
+    /// Print the address, and open no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Serve the page at this port of this machine [default: a free port]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+}
+
 /// What `onecall call` takes.
 #[derive(Args, Debug)]
 pub(crate) struct CallArguments {
@@ -379,6 +390,16 @@ Examples:
         #[command(subcommand)]
         command: ApprovalsCommand,
     },
+    /// Open a page in the browser: what ran, what waits for you, servers and tools
+    #[command(after_help = "\
+The page reads the store, also while agents use onecall, and answers calls that wait for an approval.
+It is served on this machine only, and ends with Ctrl-C. The address contains a key that can be used
+once: open it yourself.
+
+Examples:
+  onecall ui
+  onecall ui --no-open --port 8810")]
+    Ui(UiArguments),
     /// Continue a run that was interrupted, here, and print its answer
     #[command(after_help = "\
 The program is executed again from its start; calls that were made before are answered from the

@@ -3,7 +3,7 @@
 
 use dialoguer::console::style;
 
-use crate::line_diff::diff_lines;
+use onecall_server::diff_lines;
 
 /// How many lines are shown around a change.
 const CONTEXT: usize = 3;

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use onecall_config::Config;
 use onecall_gateway::Authenticator;
-use onecall_server::{AllowedHostHeader, AllowedOrigin, BearerToken, HttpSettings};
+use onecall_server::{AllowedHostHeader, AllowedOrigin, BearerToken, HttpSettings, PageSettings};
 
 use crate::store;
 
@@ -55,7 +55,7 @@ impl HttpOptions {
         let token = self.token()?;
         let (hosts, origins) = (self.allow_host, self.allow_origin);
         let drain = Duration::ZERO;
-        Ok(Some(HttpSettings { address, token, users: None, hosts, origins, drain }))
+        Ok(Some(HttpSettings { address, token, users: None, hosts, origins, drain, page: None }))
     }
 
     fn token(&self) -> anyhow::Result<Option<BearerToken>> {
@@ -86,6 +86,10 @@ impl HttpOptions {
 /// called inside a tokio runtime.
 pub(crate) fn configure(settings: &mut HttpSettings, config: &Config) -> anyhow::Result<()> {
     settings.drain = config.fleet.as_ref().map_or(Duration::ZERO, |fleet| fleet.drain);
+    if let Some(store) = store::open_if_located(config) {
+        let public_url = config.users.as_ref().and_then(|users| users.public_url.clone());
+        settings.page = Some(PageSettings { store, public_url, owner: None });
+    }
     let Some(users) = &config.users else { return Ok(()) };
     if settings.token.is_some() {
         bail!(

@@ -7,15 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::ProgressBar;
 use onecall_bridge::ServerStatus;
+use onecall_core::storage::COMMAND_LINE_CLIENT;
 use onecall_core::{CallableName, Caller};
 use onecall_runtime::{CallEvent, Observer};
 
 use crate::terminal::{TerminalEscaper, spinner};
 use crate::terminal_caller::terminal_caller;
 use crate::waiting;
-
-/// The name of the client in the records of programs that commands run.
-pub(crate) const COMMAND_LINE: &str = "command line";
 
 /// How many tools are named when a program is interrupted.
 const MAX_NAMES: usize = 8;
@@ -170,7 +168,7 @@ impl Observer for LiveProgress {
     }
 
     fn client(&self) -> String {
-        COMMAND_LINE.to_owned()
+        COMMAND_LINE_CLIENT.to_owned()
     }
 
     fn caller(&self) -> Option<Arc<Caller>> {

@@ -11,7 +11,6 @@ mod demo;
 mod file_diff;
 mod formatting;
 mod http;
-mod line_diff;
 mod listings;
 mod live;
 mod logging;

@@ -743,4 +743,16 @@ pub(crate) const OIDC: &[Key] = &[
         "[]",
         "Scopes that a token must have, all of them.",
     ),
+    key(
+        "client_id",
+        ValueKind::Text,
+        NONE,
+        "The name by which the provider knows the page. With it, people sign in to the page at the provider.",
+    ),
+    key(
+        "client_secret",
+        ValueKind::Text,
+        NONE,
+        "The secret that belongs to the client id; may name a variable: `${NAME}`.",
+    ),
 ];

@@ -17,6 +17,7 @@ mod journal;
 mod listing;
 mod replay;
 mod run;
+mod run_json;
 mod shape;
 mod user;
 mod user_secret;
@@ -44,7 +45,8 @@ pub use self::journal::{
 pub use self::listing::{ListingKey, MAX_LISTING_BYTES, StoredListing, ToolListStore};
 pub use self::replay::{RecordedJournal, ReplayData, ReplayObstacle};
 pub use self::run::{
-    Retention, RunDetail, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoredCall,
+    COMMAND_LINE_CLIENT, Retention, RunDetail, RunFilter, RunLookup, RunPosition, RunRecord,
+    RunStore, RunSummary, StoredCall,
 };
 pub use self::shape::{ShapeKey, ShapeStore, StoredShape};
 pub use self::user::{

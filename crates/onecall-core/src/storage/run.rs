@@ -10,6 +10,9 @@ use crate::{RunId, TextSizes, Timestamp, TokenUsage, UserName};
 const RUN_BYTES: usize = 400;
 const CALL_BYTES: usize = 200;
 
+/// The name of the client in the records of programs that commands run.
+pub const COMMAND_LINE_CLIENT: &str = "command line";
+
 /// The complete record of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
@@ -22,6 +25,8 @@ pub struct RunRecord {
     pub argv: Vec<String>,
     /// The definitions of the tools it called, as JSON, if they are recorded.
     pub tools: Option<String>,
+    /// The line of the program where the error happened that ended the run, if it is known.
+    pub error_line: Option<u64>,
     /// The text that the program printed, if output is recorded.
     pub output: Option<String>,
     /// The calls of the run, in the order in which they began.
@@ -108,6 +113,13 @@ impl RunSummary {
     pub fn tokens(&self) -> Option<TokenUsage> {
         self.counted_tokens.or_else(|| self.sizes.map(TextSizes::tokens))
     }
+
+    /// The tokens that an agent used and saved with the run. A run from the command line saves none: no
+    /// model would have made its calls.
+    #[must_use]
+    pub fn agent_tokens(&self) -> Option<TokenUsage> {
+        self.tokens().filter(|_| self.client != COMMAND_LINE_CLIENT)
+    }
 }
 
 /// How much of a run is recorded.
@@ -185,10 +197,31 @@ pub struct RunFilter {
     pub tool: Option<String>,
     /// Only runs of this user.
     pub user: Option<UserName>,
+    /// Only runs whose client has a name that contains this text.
+    pub client: Option<String>,
+    /// Only runs that called a tool of this server.
+    pub server: Option<String>,
+    /// Only runs with this outcome: `ok`, or a kind of failure.
+    pub outcome: Option<String>,
+    /// Only runs whose program, output or error contains this text.
+    pub text: Option<String>,
     /// Only runs that began at this time or later.
     pub since: Option<Timestamp>,
+    /// Only runs that began before this time.
+    pub until: Option<Timestamp>,
+    /// Only runs that come after this one in the list, which has the newest first.
+    pub after: Option<RunPosition>,
     /// The largest number of runs; the newest are returned.
     pub limit: Option<usize>,
+}
+
+/// The position of a run in the list of all runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunPosition {
+    /// When the run began.
+    pub started: Timestamp,
+    /// The identifier of the run.
+    pub id: RunId,
 }
 
 /// The result of looking up a run by the beginning of its identifier.

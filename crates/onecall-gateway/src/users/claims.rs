@@ -102,6 +102,8 @@ mod tests {
             name_claim: "sub".to_owned(),
             groups_claim: "groups".to_owned(),
             scopes: Vec::new(),
+            client_id: None,
+            client_secret: None,
         }
     }
 

@@ -7,7 +7,7 @@ use onecall_core::BoxFuture;
 use onecall_core::text::one_line;
 use onecall_login::http::{cause, client, is_loopback, shown_origin};
 use reqwest::header::{ACCEPT, HeaderValue};
-use reqwest::{StatusCode, Url};
+use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde::Deserialize;
 use thiserror::Error;
 use tokio::time::timeout;
@@ -33,9 +33,11 @@ pub(super) struct Issuer {
 
 /// The parts of the metadata that are needed.
 #[derive(Deserialize)]
-struct Metadata {
+pub(super) struct Metadata {
     issuer: String,
     jwks_uri: String,
+    pub(super) authorization_endpoint: Option<String>,
+    pub(super) token_endpoint: Option<String>,
 }
 
 /// Why there are no keys. The texts are for the log.
@@ -68,15 +70,20 @@ impl Issuer {
         Some(Self { name: name.to_owned(), url: Url::parse(name).ok()? })
     }
 
-    async fn fetch_keys(&self) -> Result<KeySet, IssuerError> {
+    /// The metadata of the provider.
+    pub(super) async fn fetch_metadata(&self) -> Result<Metadata, IssuerError> {
         let [first, second] = metadata_urls(&self.url);
-        let metadata = match self.metadata(&first).await {
+        match self.metadata(&first).await {
             // Authorization servers that know nothing of OIDC publish their metadata elsewhere.
             Err(IssuerError::Status { status: StatusCode::NOT_FOUND, .. }) => {
-                self.metadata(&second).await?
+                self.metadata(&second).await
             }
-            found => found?,
-        };
+            found => found,
+        }
+    }
+
+    async fn fetch_keys(&self) -> Result<KeySet, IssuerError> {
+        let metadata = self.fetch_metadata().await?;
         let unsafe_address =
             || IssuerError::UnsafeKeyAddress(one_line(&metadata.jwks_uri, MAX_SHOWN));
         let url = Url::parse(&metadata.jwks_uri).map_err(|_| unsafe_address())?;
@@ -98,8 +105,8 @@ impl Issuer {
         Ok(metadata)
     }
 
-    /// Keys are fetched over TLS. A provider on this machine may have them on this machine.
-    fn is_safe(&self, url: &Url) -> bool {
+    /// Keys and tokens are fetched over TLS. A provider on this machine may have them on this machine.
+    pub(super) fn is_safe(&self, url: &Url) -> bool {
         match url.scheme() {
             "https" => true,
             "http" => is_loopback(url) && is_loopback(&self.url),
@@ -136,12 +143,20 @@ fn metadata_urls(issuer: &Url) -> [Url; 2] {
 }
 
 /// Fetches a document. Redirects are not followed.
-async fn get(url: &Url) -> Result<Vec<u8>, IssuerError> {
+pub(super) async fn get(url: &Url) -> Result<Vec<u8>, IssuerError> {
+    send(url, |client| client.get(url.clone())).await
+}
+
+/// Sends a request, and reads the document that answers it. Redirects are not followed.
+pub(super) async fn send(
+    url: &Url,
+    request: impl FnOnce(&Client) -> RequestBuilder,
+) -> Result<Vec<u8>, IssuerError> {
     let failed = |error: reqwest::Error| IssuerError::Unreachable {
         origin: shown_origin(url),
         cause: cause(&error),
     };
-    let request = client(url).map_err(failed)?.get(url.clone());
+    let request = request(&client(url).map_err(failed)?);
     let request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
     let mut response = request.send().await.map_err(failed)?;
     let status = response.status();

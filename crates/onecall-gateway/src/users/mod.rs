@@ -2,6 +2,7 @@
 //! provider. Every request is checked by itself, so a user or token that was removed is refused at
 //! once.
 
+mod browser_login;
 mod claims;
 mod directory;
 mod issuer;
@@ -19,6 +20,9 @@ use onecall_core::storage::{StoreError, UserLogin, Users};
 use onecall_core::{Digest, Principal, Timestamp, UserName};
 use thiserror::Error;
 
+use self::browser_login::BrowserLogin;
+pub use self::browser_login::{BrowserLoginError, StartedBrowserLogin};
+use self::claims::Identity;
 use self::directory::UserDirectory;
 use self::issuer::Issuer;
 use self::key_cache::KeySource as _;
@@ -34,6 +38,7 @@ pub struct Authenticator {
     config: UsersConfig,
     directory: UserDirectory,
     verifier: Option<TokenVerifier>,
+    browser_login: Option<BrowserLogin>,
 }
 
 /// The configured issuer is not an address.
@@ -73,7 +78,9 @@ impl Authenticator {
             }
             None => None,
         };
-        Ok(Arc::new(Self { config, directory: UserDirectory::new(store), verifier }))
+        let browser_login = config.oidc.as_ref().and_then(BrowserLogin::new);
+        let directory = UserDirectory::new(store);
+        Ok(Arc::new(Self { config, directory, verifier, browser_login }))
     }
 
     /// The settings for users.
@@ -94,7 +101,11 @@ impl Authenticator {
             return self.personal(token).await;
         }
         let verifier = self.verifier.as_ref().ok_or(LoginRefusal::UnknownToken)?;
-        let identity = verifier.verify(token).await?;
+        self.log_in(verifier.verify(token).await?).await
+    }
+
+    /// Lets a user in whom the identity provider has named.
+    async fn log_in(&self, identity: Identity) -> Result<Arc<Principal>, LoginRefusal> {
         let login = self.directory.log_in(&identity.name, &identity.groups, Timestamp::now()).await;
         match login.map_err(|error| unavailable(&error))? {
             UserLogin::Accepted(user) => {

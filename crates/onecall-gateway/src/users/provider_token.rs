@@ -40,6 +40,33 @@ impl TokenVerifier {
 
     /// The user that a token was made for.
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, LoginRefusal> {
+        let claims = self.verified_claims(token, &self.config.audience).await?;
+        claims::identity(&claims, &self.config, get_current_timestamp())
+    }
+
+    /// The user whom an ID token names. It was made for this client, as the answer to the login with
+    /// this nonce.
+    pub(super) async fn verify_id_token(
+        &self,
+        token: &str,
+        client_id: &str,
+        nonce: &str,
+    ) -> Result<Identity, LoginRefusal> {
+        let claims = self.verified_claims(token, client_id).await?;
+        if claims.get("nonce").and_then(Value::as_str) != Some(nonce) {
+            return Err(LoginRefusal::Claim("nonce".to_owned()));
+        }
+        // Scopes are those of access tokens.
+        let config = OidcConfig { scopes: Vec::new(), ..self.config.clone() };
+        claims::identity(&claims, &config, get_current_timestamp())
+    }
+
+    /// The claims of a token that the issuer has made for this audience.
+    async fn verified_claims(
+        &self,
+        token: &str,
+        audience: &str,
+    ) -> Result<Map<String, Value>, LoginRefusal> {
         let header = decode_header(token).map_err(|error| malformed(&error))?;
         check_header(&header)?;
         // Tokens of another issuer are common mistakes; no keys are fetched for them.
@@ -54,10 +81,10 @@ impl TokenVerifier {
         validation.validate_nbf = true;
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.set_issuer(&[&self.config.issuer]);
-        validation.set_audience(&[&self.config.audience]);
+        validation.set_audience(&[audience]);
         let decoded = decode::<Map<String, Value>>(token, &key.key, &validation)
             .map_err(|error| refusal(&error))?;
-        claims::identity(&decoded.claims, &self.config, get_current_timestamp())
+        Ok(decoded.claims)
     }
 }
 

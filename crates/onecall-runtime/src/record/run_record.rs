@@ -92,6 +92,7 @@ pub(super) fn build(
         replay: redact_replay(replay, redactor, &header.code, &program),
         program,
         argv: header.argv.iter().map(|word| redactor.redact(word.clone())).collect(),
+        error_line: run.result.as_ref().err().and_then(|failure| failure.summary().line),
         output: is_full.then(|| redactor.redact(run.log.text(run.log.output).text.to_owned())),
         tools: is_full.then(|| definitions(run, &spec_of)),
         calls,

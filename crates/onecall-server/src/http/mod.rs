@@ -41,10 +41,13 @@ use allowed_names::AllowedNames;
 pub use allowed_names::{AllowedHostHeader, AllowedOrigin, InvalidName};
 use authorization::UserAuthorization;
 use connections::{Connections, HttpConnection};
+pub(crate) use response::PlainBody;
 use router::{Access, HttpRouter};
 pub(crate) use sessions::CLIENT_HAS_LEFT;
 use socket::{ClientSocket, WRITE_TIMEOUT};
 pub use token::{BearerToken, InvalidToken};
+
+use crate::page::PageSettings;
 
 /// Timeout for the head of the first request on a connection.
 const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
@@ -85,6 +88,8 @@ pub struct HttpSettings {
     pub origins: Vec<AllowedOrigin>,
     /// How long requests may take to finish after SIGTERM.
     pub drain: Duration,
+    /// The page for people, if there is one.
+    pub page: Option<PageSettings>,
 }
 
 /// Why HTTP cannot be served.
@@ -117,13 +122,16 @@ pub struct HttpServer {
     names: AllowedNames,
     access: Access,
     drain: Duration,
+    page: Option<PageSettings>,
 }
 
 impl HttpServer {
     /// Binds the address and starts to listen. Must be called inside a tokio runtime.
     pub fn bind(settings: HttpSettings) -> Result<Self, HttpServerError> {
-        let HttpSettings { address, token, users, hosts, origins, drain } = settings;
+        let HttpSettings { address, token, users, hosts, origins, drain, page } = settings;
+        let has_owner = page.as_ref().is_some_and(|page| page.owner.is_some());
         let access = match (users, token) {
+            _ if has_owner => Access::Page,
             (Some(users), _) => Access::Users(UserAuthorization::new(users)),
             (None, Some(token)) => Access::Token(token),
             (None, None) if address.ip().is_loopback() => Access::Open,
@@ -132,13 +140,19 @@ impl HttpServer {
         let listen = |reason| HttpServerError::Listen { address, reason };
         let listener = listen_on(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, access, drain })
+        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, access, drain, page })
     }
 
     /// The URL at which MCP is served.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
+    }
+
+    /// The address of the page.
+    #[must_use]
+    pub fn page_url(&self) -> String {
+        format!("http://{}/page/", self.address)
     }
 
     /// Serves until SIGINT or SIGTERM arrives; then stops every bridged server. After SIGTERM, requests
@@ -148,8 +162,11 @@ impl HttpServer {
         gateway.clients().expect_several();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let router = Arc::new(HttpRouter::new(self.names, self.access, Arc::clone(&gateway)));
-        gateway.take_up_waiting_runs();
+        let router =
+            Arc::new(HttpRouter::new(self.names, self.access, self.page, Arc::clone(&gateway)));
+        if router.serves_mcp() {
+            gateway.take_up_waiting_runs();
+        }
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         tokio::select! {

@@ -20,7 +20,7 @@ use super::request_body::MemoryReservation;
 use crate::response_budget::{BudgetReservation, ResponseBudget};
 
 /// The body of responses that rmcp returns.
-pub(super) type PlainBody = BoxBody<Bytes, Infallible>;
+pub(crate) type PlainBody = BoxBody<Bytes, Infallible>;
 
 /// A chunk up to this size is sent without waiting for room: the number of such chunks is bounded
 /// by the number of connections.

@@ -21,6 +21,7 @@ use onecall_gateway::{
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use tokio::sync::watch;
 
 use super::active_users::ActiveUsers;
 use super::allowed_names::{AllowedNames, RejectedHeader};
@@ -39,6 +40,7 @@ use super::streams::RECONNECT_DELAY;
 use super::token::BearerToken;
 use super::{cors, login_pages};
 use crate::handler::Handler;
+use crate::page::{MAX_FORM_BYTES, OneTimeKey, Page, PageSettings, SignIn};
 use crate::response_budget::{ResponseBudget, ResponseBudgets};
 
 const MCP_PATH: &str = "/mcp";
@@ -61,6 +63,22 @@ pub(super) enum Access {
     Token(BearerToken),
     /// Users with a token of their own.
     Users(UserAuthorization),
+    /// Nobody: there is only the page, which has a key of its own.
+    Page,
+}
+
+impl Access {
+    /// The page, if people can prove who they are. Where everybody on the machine may send requests,
+    /// nobody can, so there is none: `onecall ui` shows one.
+    fn page(&self, mut settings: PageSettings, gateway: &Arc<Gateway>) -> Option<Arc<Page>> {
+        let sign_in = match (self, settings.owner.take()) {
+            (Self::Page, Some(owner)) => SignIn::Key(OneTimeKey::new(owner)),
+            (Self::Token(token), _) => SignIn::Token(token.clone()),
+            (Self::Users(users), _) => SignIn::Users(Arc::clone(users.authenticator())),
+            (Self::Open | Self::Page, _) => return None,
+        };
+        Some(Page::new(settings, sign_in, Arc::clone(gateway)))
+    }
 }
 
 /// Answers the requests of all connections.
@@ -74,10 +92,18 @@ pub(super) struct HttpRouter {
     sessions: Arc<HttpSessions>,
     gateway: Arc<Gateway>,
     mcp: StreamableHttpService<Handler, HttpSessions>,
+    page: Option<Arc<Page>>,
+    /// Becomes true when event streams have to end.
+    stopped: watch::Sender<bool>,
 }
 
 impl HttpRouter {
-    pub fn new(names: AllowedNames, access: Access, gateway: Arc<Gateway>) -> Self {
+    pub fn new(
+        names: AllowedNames,
+        access: Access,
+        page: Option<PageSettings>,
+        gateway: Arc<Gateway>,
+    ) -> Self {
         let gateway_id = gateway.fleet().map(|fleet| fleet.id().clone());
         let sessions = Arc::new(HttpSessions::new(gateway_id));
         let config = StreamableHttpServerConfig::default()
@@ -88,14 +114,33 @@ impl HttpRouter {
             .with_max_request_body_bytes(MAX_BODY_BYTES);
         let budgets = match &access {
             Access::Users(_) => ResponseBudgets::for_users(),
-            Access::Open | Access::Token(_) => ResponseBudgets::for_one_user(),
+            Access::Open | Access::Token(_) | Access::Page => ResponseBudgets::for_one_user(),
         };
         let (served, shared) = (Arc::clone(&gateway), Arc::clone(&budgets));
         let handler = move || Ok(Handler::new(Arc::clone(&served), Arc::clone(&shared)));
         let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
         let (active_users, memory) = (ActiveUsers::default(), BodyMemory::new());
         let pending = PendingRequests::default();
-        Self { names, access, active_users, memory, pending, budgets, sessions, gateway, mcp }
+        let page = page.and_then(|page| access.page(page, &gateway));
+        let stopped = watch::Sender::new(false);
+        Self {
+            names,
+            access,
+            active_users,
+            memory,
+            pending,
+            budgets,
+            sessions,
+            gateway,
+            mcp,
+            page,
+            stopped,
+        }
+    }
+
+    /// Whether agents are served, and not only the page.
+    pub fn serves_mcp(&self) -> bool {
+        !matches!(self.access, Access::Page)
     }
 
     /// The answers that clients have not read yet.
@@ -110,7 +155,7 @@ impl HttpRouter {
                 never = self.sessions.maintain() => never,
                 never = self.active_users.watch(users.authenticator(), &self.gateway) => never,
             },
-            Access::Open | Access::Token(_) => self.sessions.maintain().await,
+            Access::Open | Access::Token(_) | Access::Page => self.sessions.maintain().await,
         }
     }
 
@@ -122,6 +167,7 @@ impl HttpRouter {
     /// Ends every event stream.
     pub fn stop(&self) {
         self.mcp.config.cancellation_token.cancel();
+        self.stopped.send_replace(true);
     }
 
     /// Answers one request, which arrived at `local_address`.
@@ -174,6 +220,11 @@ impl HttpRouter {
         {
             return self.login_page(logins, &RequestOrigin::Client, request).await;
         }
+        if let Some(page) = &self.page
+            && Page::has_path(uri.path())
+        {
+            return self.respond_with_page(page, request, local_address, active_request).await;
+        }
         let origin = cors::origin(headers);
         let mut reply = match self.early_response(&request) {
             Some(refusal) => refusal.into(),
@@ -183,6 +234,37 @@ impl HttpRouter {
             cors::allow_origin(reply.response.headers_mut(), origin);
         }
         reply
+    }
+
+    /// Answers a request of a browser.
+    async fn respond_with_page(
+        &self,
+        page: &Arc<Page>,
+        request: Request<Incoming>,
+        local_address: SocketAddr,
+        active_request: &ActiveRequest,
+    ) -> Reply {
+        let (head, body) = request.into_parts();
+        let signed_in = page.signed_in(&head.headers, local_address.port()).await;
+        let mut kept = KeptUntilSent::default();
+        if let Some(signed_in) = &signed_in {
+            if active_request.admit().is_err() {
+                return too_many_connections().into();
+            }
+            kept.user = Some(self.active_users.register(signed_in.user()));
+        }
+        let ReceivedBody { bytes, reservation } = match head.method {
+            Method::POST => match self.memory.read(body).await {
+                Ok(read) if read.bytes.len() <= MAX_FORM_BYTES => read,
+                Ok(_) => return body_error(StatusCode::PAYLOAD_TOO_LARGE).into(),
+                Err(status) => return body_error(status).into(),
+            },
+            _ => ReceivedBody::default(),
+        };
+        kept.memory = reservation;
+        let stopped = self.stopped.subscribe();
+        let response = page.respond(signed_in, &head, &bytes, local_address, stopped).await;
+        Reply { response, kept }
     }
 
     /// Answers a request for which it matters who sends it.
@@ -196,7 +278,7 @@ impl HttpRouter {
                 Ok(principal) => Some(principal),
                 Err(refusal) => return refusal.into(),
             },
-            Access::Open | Access::Token(_) => None,
+            Access::Open | Access::Token(_) | Access::Page => None,
         };
         // Nothing behind this point needs the token.
         request.headers_mut().remove(AUTHORIZATION);
@@ -325,6 +407,9 @@ impl HttpRouter {
     /// The response that follows from path and headers alone, if there is one: a refusal, or the
     /// answer to a preflight request.
     fn early_response(&self, request: &Request<Incoming>) -> Option<Response<PlainBody>> {
+        if let Access::Page = self.access {
+            return Some(text(StatusCode::NOT_FOUND, "Not Found: the page is at /page/\n"));
+        }
         if !matches!(request.uri().path(), MCP_PATH | METRICS_PATH) {
             return Some(text(StatusCode::NOT_FOUND, "Not Found: MCP is served at /mcp\n"));
         }

@@ -8,7 +8,7 @@ use super::error::QueryError;
 use super::transaction::{self, Exclusive, Queries, TransactionKind};
 
 /// The migrations from each version to the next.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// The schema version that this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

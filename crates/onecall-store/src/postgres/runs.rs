@@ -3,7 +3,7 @@
 use onecall_core::storage::{
     Retention, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError, StoredCall,
 };
-use onecall_core::{RunId, Timestamp, UserName};
+use onecall_core::{RunId, Timestamp};
 use tokio_postgres::types::ToSql;
 
 use super::columns::Text;
@@ -13,14 +13,18 @@ use super::{PostgresStore, record_journals, to_i64, to_u64};
 use crate::encoding::record_journals::EncodedReplay;
 use crate::rows::Columns;
 use crate::rows::answers::count_to_remove;
+use crate::rows::run_query::{Dialect, QueryValue, RunQuery};
 use crate::rows::runs::{
     BATCH, CALL_COLUMNS, CALL_TEXT_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN,
-    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, like_pattern, microseconds, read_call,
-    read_full_call, read_record, read_summary,
+    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, microseconds, read_call, read_full_call, read_record,
+    read_summary,
 };
 
 /// How many calls are read at once.
 const CALLS_AT_ONCE: i64 = 5_000;
+
+/// How PostgreSQL writes queries.
+const DIALECT: Dialect = Dialect { parameter: '$', like: "ILIKE" };
 
 impl RunStore for PostgresStore {
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
@@ -37,23 +41,20 @@ impl RunStore for PostgresStore {
     }
 
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError> {
-        let pattern = filter.tool.as_deref().map(like_pattern);
-        let since = filter.since.unwrap_or(Timestamp(i64::MIN));
-        let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok());
-        let user = filter.user.as_ref().map(UserName::as_str);
-        let query = format!(
-            "SELECT {SUMMARY_COLUMNS} FROM runs
-             WHERE started_ms >= $1 AND (NOT $2::boolean OR outcome <> 'ok')
-               AND ($5::text IS NULL OR \"user\" = $5)
-               AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM calls
-                 WHERE run_id = runs.id AND name ILIKE $3 ESCAPE '\\'))
-             ORDER BY started_ms DESC, id DESC LIMIT $4"
-        );
+        let RunQuery { text, values } = RunQuery::new(filter, &DIALECT);
+        let values: Vec<Box<dyn ToSql + Sync + Send>> = values
+            .iter()
+            .map(|value| -> Box<dyn ToSql + Sync + Send> {
+                match value {
+                    QueryValue::Number(number) => Box::new(*number),
+                    QueryValue::Text(text) => Box::new(Text(text)),
+                }
+            })
+            .collect();
         self.read(async |queries| {
-            let pattern = Text::optional(pattern.as_ref());
-            let selected: [&(dyn ToSql + Sync); 5] =
-                [&since.0, &filter.failed, &pattern, &limit, &user];
-            queries.query(&query, &selected).await?.iter().map(read_summary).collect()
+            let values: Vec<&(dyn ToSql + Sync)> =
+                values.iter().map(|value| -> &(dyn ToSql + Sync) { value.as_ref() }).collect();
+            queries.query(&text, &values).await?.iter().map(read_summary).collect()
         })
     }
 
@@ -127,7 +128,7 @@ async fn insert_run(
         None => (None, None),
     };
     let argv = argv_text(record);
-    let values: [&(dyn ToSql + Sync); 29] = [
+    let values: [&(dyn ToSql + Sync); 30] = [
         &run.id.as_str(),
         &run.started.0,
         &Text(&run.client),
@@ -156,6 +157,7 @@ async fn insert_run(
         &Text::optional(record.output.as_ref()),
         &Text::optional(record.tools.as_ref()),
         &Text::optional(argv.as_ref()),
+        &record.error_line.map(to_i64),
         &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
     ];
     let placeholders =

@@ -8,6 +8,7 @@ pub(crate) mod gateways;
 pub(crate) mod grants;
 pub(crate) mod journals;
 pub(crate) mod questions;
+pub(crate) mod run_query;
 pub(crate) mod runs;
 pub(crate) mod user_secrets;
 pub(crate) mod users;

@@ -16,7 +16,7 @@ pub(crate) const SUMMARY_COLUMNS: &str = "id, started_ms, client, kind, language
     direct_bytes, onecall_bytes, \"user\"";
 
 /// The columns that [`read_record`] reads after those of the summary.
-pub(crate) const TEXT_COLUMNS: &str = "program, output, tools, argv";
+pub(crate) const TEXT_COLUMNS: &str = "program, output, tools, argv, error_line";
 
 /// The columns that [`read_call`] reads, in its order.
 pub(crate) const CALL_COLUMNS: &str = "calls.name, server, arguments_sha256, arguments_bytes, \
@@ -47,6 +47,7 @@ pub(crate) fn read_record<R: Columns>(row: &R) -> Result<RunRecord, R::Error> {
         argv: argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default(),
         output: row.optional_text(25)?,
         tools: row.optional_text(26)?,
+        error_line: row.optional_number(28)?.map(to_u64),
         calls: Vec::new(),
         replay: ReplayData::None,
     })

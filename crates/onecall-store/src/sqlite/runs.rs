@@ -3,17 +3,21 @@
 use onecall_core::storage::{
     Retention, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError, StoredCall,
 };
-use onecall_core::{RunId, Timestamp, UserName};
+use onecall_core::{RunId, Timestamp};
 use rusqlite::{Connection, ToSql, Transaction, params};
 
 use super::{SqliteStore, record_journals, to_i64, to_u64};
 use crate::encoding::record_journals::EncodedReplay;
 use crate::rows::answers::count_to_remove;
+use crate::rows::run_query::{Dialect, QueryValue, RunQuery};
 use crate::rows::runs::{
     BATCH, CALL_COLUMNS, CALL_TEXT_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN,
-    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, like_pattern, microseconds, read_call,
-    read_full_call, read_record, read_summary,
+    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, microseconds, read_call, read_full_call, read_record,
+    read_summary,
 };
+
+/// How SQLite writes queries.
+const DIALECT: Dialect = Dialect { parameter: '?', like: "LIKE" };
 
 impl RunStore for SqliteStore {
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
@@ -31,21 +35,17 @@ impl RunStore for SqliteStore {
     }
 
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError> {
-        let pattern = filter.tool.as_deref().map(like_pattern);
-        let since = filter.since.unwrap_or(Timestamp(i64::MIN));
-        let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+        let RunQuery { text, values } = RunQuery::new(filter, &DIALECT);
         self.read(|connection| {
-            let mut statement = connection.prepare(&format!(
-                "SELECT {SUMMARY_COLUMNS} FROM runs
-                 WHERE started_ms >= ?1 AND (NOT ?2 OR outcome <> 'ok')
-                   AND (?5 IS NULL OR user = ?5)
-                   AND (?3 IS NULL OR EXISTS (SELECT 1 FROM calls
-                     WHERE run_id = runs.id AND name LIKE ?3 ESCAPE '\\'))
-                 ORDER BY started_ms DESC, id DESC LIMIT ?4"
-            ))?;
-            let user = filter.user.as_ref().map(UserName::as_str);
-            let selected = params![since.0, filter.failed, pattern, limit, user];
-            statement.query_map(selected, |row| read_summary(row))?.collect()
+            let mut statement = connection.prepare(&text)?;
+            let values = values.iter().map(|value| -> &dyn ToSql {
+                match value {
+                    QueryValue::Number(number) => number,
+                    QueryValue::Text(text) => text,
+                }
+            });
+            let values = rusqlite::params_from_iter(values);
+            statement.query_map(values, |row| read_summary(row))?.collect()
         })
     }
 
@@ -134,7 +134,7 @@ fn insert_run(
         None => (None, None),
     };
     let argv = argv_text(record);
-    let values: [&dyn ToSql; 29] = [
+    let values: [&dyn ToSql; 30] = [
         &run.id.as_str(),
         &run.started.0,
         &run.client,
@@ -163,6 +163,7 @@ fn insert_run(
         &record.output,
         &record.tools,
         &argv,
+        &record.error_line.map(to_i64),
         &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
     ];
     let placeholders =

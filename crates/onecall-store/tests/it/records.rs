@@ -49,6 +49,7 @@ pub(crate) fn run(id: &str, started: i64) -> RunRecord {
             detail: RunDetail::Full,
         },
         program: "print(1)".to_owned(),
+        error_line: Some(3),
         output: Some("1\n".to_owned()),
         tools: Some("[]".to_owned()),
         calls: vec![StoredCall {

@@ -286,7 +286,7 @@ fn an_older_store_gets_listings() {
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
     assert_eq!(all(store.as_ref()), ["b1"]);
-    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 8);
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 9);
 }
 
 #[test]

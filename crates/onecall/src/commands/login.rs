@@ -153,7 +153,7 @@ fn show(name: &str, address: &str, browser: Browser) {
 }
 
 /// Opens a URL in the user's browser; returns whether a command for that could be started.
-fn open(address: &str) -> bool {
+pub(super) fn open(address: &str) -> bool {
     let chosen = std::env::var("BROWSER").ok().filter(|browser| !browser.is_empty());
     let chosen = chosen.iter().flat_map(|browsers| browsers.split(':'));
     chosen.chain(OPENERS).any(|opener| {

@@ -35,6 +35,7 @@ mod stats;
 mod switch;
 mod tools;
 mod trust;
+mod ui;
 mod user_secrets;
 mod users;
 
@@ -141,6 +142,7 @@ fn names_its_configuration(command: &Command) -> bool {
             | Command::Runs(_)
             | Command::Audit(_)
             | Command::Approvals { .. }
+            | Command::Ui(_)
             | Command::Users { .. }
             | Command::Resume { .. }
             | Command::Cancel { .. }
@@ -177,6 +179,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Runs(arguments) => runs::runs(arguments, global),
         Command::Audit(arguments) => audit::audit(arguments, global),
         Command::Approvals { command } => approvals::approvals(command, global),
+        Command::Ui(arguments) => ui::ui(&arguments, global),
         Command::Resume { run, json } => resume::resume(&run, json, global),
         Command::Cancel { run, json } => cancel::cancel(&run, json, global),
         Command::Logs(arguments) => logs::logs(&arguments, global),

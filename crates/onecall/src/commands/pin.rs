@@ -11,10 +11,10 @@ use onecall_catalog::{Catalog, ToolDefinition};
 use onecall_config::{Config, ServerConfig};
 use onecall_core::text::visible_line;
 use onecall_core::{CallableName, ServerName, ToolName};
+use onecall_server::diff_lines;
 
 use crate::cli::Global;
 use crate::commands::{note, say};
-use crate::line_diff::diff_lines;
 use crate::{listings, logs, setup, waiting};
 
 /// How many similar names are suggested for an unknown one.

@@ -72,6 +72,7 @@ mod other_systems;
 mod outcomes;
 mod overlap;
 mod ownership;
+mod page;
 mod pins;
 mod plan_reach;
 mod plans;

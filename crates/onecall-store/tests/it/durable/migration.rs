@@ -38,7 +38,7 @@ fn a_store_of_version_4_gets_journals() {
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     append(&*store, "a", 1, 0, vec![called(0, "{}")]);
     store.add_question(&question("a", 1)).unwrap();
-    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 8);
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 9);
     assert_eq!(store.journal(&id("a")).unwrap().events.len(), 1);
     let [run] = store.runs(&RunFilter::default()).unwrap().try_into().unwrap();
     assert_eq!((run.id, run.output_bytes), (id("r1"), 2));

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
+use onecall_core::storage::COMMAND_LINE_CLIENT;
 use onecall_core::{ToolValue, json_of_text};
 use serde_json::value::RawValue;
 
 use crate::cli::{CallArguments, Global};
 use crate::commands::run::read;
 use crate::commands::{note, say};
-use crate::live::COMMAND_LINE;
 use crate::pretty_json::pretty_json;
 use crate::setup;
 use crate::terminal::print;
@@ -33,7 +33,7 @@ pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<Exi
                 serde_json::value::to_raw_value(&typed)?
             }
         };
-        let call = gateway.call_tool(&spec.callable, arguments, COMMAND_LINE);
+        let call = gateway.call_tool(&spec.callable, arguments, COMMAND_LINE_CLIENT);
         let answer = while_asking(gateway, global, call).await;
         anyhow::Ok(answer.map_err(|error| error.to_string()))
     })??;

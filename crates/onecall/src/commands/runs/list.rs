@@ -8,8 +8,8 @@ use onecall_core::storage::{RunFilter, RunSummary, Store};
 use onecall_core::{RunId, Timestamp, UserName};
 use serde_json::Value;
 
+use super::RunsArguments;
 use super::unfinished::{UnfinishedRun, resumed_runs, unfinished_runs};
-use super::{RunsArguments, agent_tokens, json};
 use crate::commands::note;
 use crate::formatting::{Alignment, age, duration, short_number, table, terminal_width};
 use crate::terminal::{neutralise, print};
@@ -29,6 +29,7 @@ pub(super) fn list(
         user: arguments.user.as_deref().map(UserName::from_existing),
         since: arguments.since.map(|span| now.before(span)),
         limit: Some(arguments.limit),
+        ..RunFilter::default()
     };
     let mut runs = store.runs(&filter)?;
     for tool in filter.tool.as_deref().map(spellings).unwrap_or_default() {
@@ -52,7 +53,7 @@ pub(super) fn list(
     if arguments.json {
         let unfinished = unfinished.iter().map(UnfinishedRun::json);
         let ended = runs.iter().map(|run| {
-            let mut summary = json::summary(run);
+            let mut summary = run.to_json();
             summary["resumed"] = resumed.contains(&run.id).into();
             summary
         });
@@ -140,7 +141,7 @@ fn rows(
 
 fn saved(run: &RunSummary) -> String {
     let about = |estimated| if estimated { "~" } else { "" };
-    agent_tokens(run).map_or("-".to_owned(), |tokens| {
+    run.agent_tokens().map_or("-".to_owned(), |tokens| {
         format!("{}{}", about(tokens.estimated), short_number(tokens.saved()))
     })
 }

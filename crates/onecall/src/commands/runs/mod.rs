@@ -1,6 +1,5 @@
 //! `onecall runs`: lists, shows and replays recorded runs, and shows durable runs that have not ended.
 
-mod json;
 mod list;
 mod recorded_tools;
 mod replay;
@@ -14,20 +13,13 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use onecall_config::Config;
-use onecall_core::storage::{RunLookup, RunRecord, RunSummary, Store};
-use onecall_core::{RunId, TokenUsage};
+use onecall_core::RunId;
+use onecall_core::storage::{RunLookup, RunRecord, Store};
 
 use crate::cli::Global;
-use crate::live::COMMAND_LINE;
 use crate::terminal::print;
 use crate::time_span::parse_time_span;
 use crate::{setup, store};
-
-/// The tokens that an agent saved with a run. A run from the command line saves none: no model would
-/// have made its calls.
-pub(crate) fn agent_tokens(run: &RunSummary) -> Option<TokenUsage> {
-    run.tokens().filter(|_| run.client != COMMAND_LINE)
-}
 
 /// What `onecall runs` takes.
 #[derive(Args, Debug)]

@@ -10,10 +10,10 @@ use onecall_core::storage::{RecordedJournal, ReplayData, RunDetail, RunRecord};
 use onecall_core::{EngineChoice, Language, Outcome, Program, WorkspaceAccess};
 use onecall_engine::ENGINES;
 use onecall_runtime::{Journal, Redactor, RunOptions, Runtime};
+use onecall_server::diff_lines;
 
 use super::recorded_tools::RecordedTools;
 use crate::commands::{note, say};
-use crate::line_diff::diff_lines;
 use crate::live::{Echo, LiveProgress};
 use crate::setup;
 use crate::terminal::neutralise;

@@ -6,7 +6,7 @@ use onecall_core::storage::{ReplayData, RunDetail, RunRecord, RunSummary};
 use onecall_core::text::{shell_word, visible_line};
 use onecall_core::{Timestamp, UserName};
 
-use super::{agent_tokens, json, timeline};
+use super::timeline;
 use crate::formatting::{age, duration, short_number, terminal_width, wrap_lines};
 use crate::terminal::{neutralise, print};
 
@@ -15,7 +15,7 @@ const MAX_LINES: usize = 200;
 
 pub(super) fn show(record: &RunRecord, as_json: bool) -> anyhow::Result<ExitCode> {
     let text = match as_json {
-        true => format!("{:#}\n", json::whole(record)),
+        true => format!("{:#}\n", record.to_json()),
         false => details_text(record, Timestamp::now(), terminal_width()),
     };
     print(&text)?;
@@ -115,7 +115,7 @@ fn calls(run: &RunSummary) -> String {
 }
 
 fn tokens(run: &RunSummary) -> String {
-    let Some(tokens) = agent_tokens(run) else { return String::new() };
+    let Some(tokens) = run.agent_tokens() else { return String::new() };
     let about = if tokens.estimated { "about " } else { "" };
     format!(
         "{about}{} instead of {} with direct calls: {} saved",

@@ -7,7 +7,6 @@ use onecall_core::RunId;
 use onecall_core::storage::{RunSummary, StoredCall};
 use serde_json::{Value, json};
 
-use crate::commands::runs::agent_tokens;
 use crate::formatting::{Alignment, bar, duration, percent, short_number, table, wrap_lines};
 use crate::terminal::neutralise;
 
@@ -58,7 +57,7 @@ impl Totals {
         self.errors += run.failed_calls;
         self.cached += run.cached_calls;
         self.durations.push(run.duration);
-        if let Some(tokens) = agent_tokens(run) {
+        if let Some(tokens) = run.agent_tokens() {
             self.agent_runs += 1;
             self.direct_tokens += tokens.direct;
             self.saved_tokens = self.saved_tokens.saturating_add(tokens.saved());

@@ -10,7 +10,8 @@ use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The lines of both texts, marked with `-`, `+` or a space; empty if they are equal.
-pub(crate) fn diff_lines(old: &str, new: &str) -> Vec<String> {
+#[must_use]
+pub fn diff_lines(old: &str, new: &str) -> Vec<String> {
     if old == new {
         return Vec::new();
     }

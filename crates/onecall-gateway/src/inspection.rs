@@ -1,0 +1,150 @@
+//! What people look at and decide about on the page: explanations of policies, and changed tools of pinned
+//! servers.
+
+use std::sync::Arc;
+
+use onecall_bridge::{DefinitionPart, PinError, PinState, Pins};
+use onecall_catalog::ToolDefinition;
+use onecall_core::{
+    AccessRequest, Digest, Principal, RunContext, RunId, RunKind, ServerName, ToolSpec,
+};
+use onecall_policy::Explanation;
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::Gateway;
+use crate::gateway::shared_servers;
+
+/// A tool of a pinned server that is not as it was pinned.
+#[derive(Clone, Debug)]
+pub struct ChangedTool {
+    /// The name that the server gives it.
+    pub tool: String,
+    /// Whether there was no such tool when the server was pinned.
+    pub is_new: bool,
+    /// The parts that differ, as they were and as they are now.
+    pub parts: Vec<ChangedPart>,
+}
+
+/// A part of a tool's definition that differs from the pinned one.
+#[derive(Clone, Debug)]
+pub struct ChangedPart {
+    /// The name of the part.
+    pub name: String,
+    /// The pinned text; empty if there was none.
+    pub before: String,
+    /// The text now.
+    pub now: String,
+}
+
+/// The changed tools of a server.
+#[derive(Clone, Debug, Default)]
+pub struct PinChanges {
+    /// The tools.
+    pub tools: Vec<ChangedTool>,
+    /// Names exactly these changes. It is given back when they are accepted.
+    pub digest: String,
+}
+
+/// Why the tools of a server were not accepted.
+#[derive(Debug, Error)]
+pub enum AcceptError {
+    /// The server does not exist, or is not pinned.
+    #[error("there is no pinned server '{0}'")]
+    NotPinned(String),
+    /// The tools are not those that were shown.
+    #[error("the tools have changed since they were shown; look at them again")]
+    Outdated,
+    /// The file with the pins cannot be used.
+    #[error(transparent)]
+    Pins(#[from] PinError),
+}
+
+impl Gateway {
+    /// Explains how a call of this user would be decided; `None` if there are no policies.
+    #[must_use]
+    pub fn explain_call(
+        &self,
+        principal: Principal,
+        tool: &ToolSpec,
+        arguments: &RawValue,
+    ) -> Option<Explanation> {
+        let policies = self.shared.policies.as_ref()?;
+        let run = RunContext {
+            id: RunId::from_existing("explained"),
+            kind: RunKind::Program,
+            principal: Arc::new(principal),
+            client: String::new(),
+            program: Some(Digest::of("")),
+            caller: None,
+        };
+        Some(policies.current().explain(&AccessRequest { run: &run, tool, arguments }))
+    }
+
+    /// The tools of a pinned server that differ from their pins, as far as the server has listed them.
+    ///
+    /// # Errors
+    /// If the server is not pinned, or its pins cannot be read.
+    pub fn pin_changes(&self, server: &str) -> Result<PinChanges, AcceptError> {
+        let (pins, changed) = self.changed_definitions(server)?;
+        let tools: Vec<_> =
+            changed.iter().map(|(tool, state)| changed_tool(&pins, tool, state)).collect();
+        Ok(PinChanges { digest: Digest::of(format!("{tools:?}")).to_string(), tools })
+    }
+
+    /// Accepts the changed tools of a pinned server, if they are still those with this digest.
+    ///
+    /// # Errors
+    /// If they are not, or the pins cannot be written.
+    pub fn accept_changes(&self, server: &str, digest: &str) -> Result<usize, AcceptError> {
+        if self.pin_changes(server)?.digest != digest {
+            return Err(AcceptError::Outdated);
+        }
+        let (mut pins, changed) = self.changed_definitions(server)?;
+        changed.iter().for_each(|(tool, _)| pins.accept(tool));
+        let config = self.config().clone();
+        let file = config.servers.iter().find(|it| it.name.as_str() == server);
+        if let Some(file) = file.and_then(|server| server.pins.as_ref()) {
+            pins.write(file)?;
+        }
+        // The servers are the same; their tools are compared with the new pins.
+        self.bridge.reconfigure(shared_servers(&config.servers), config.local_tools);
+        Ok(changed.len())
+    }
+
+    fn changed_definitions(
+        &self,
+        server: &str,
+    ) -> Result<(Pins, Vec<(ToolDefinition, PinState)>), AcceptError> {
+        let not_pinned = || AcceptError::NotPinned(server.to_owned());
+        let file = {
+            let config = self.config();
+            let entry = config.servers.iter().find(|it| it.name.as_str() == server);
+            entry.and_then(|entry| entry.pins.clone()).ok_or_else(not_pinned)?
+        };
+        let name = ServerName::new(server);
+        let pins = Pins::read(&file)?.unwrap_or_else(|| Pins::none(&name));
+        let listed = self.bridge.listed(&name).unwrap_or_default();
+        let changed = listed
+            .iter()
+            .map(|tool| (tool.clone(), pins.state(tool)))
+            .filter(|(_, state)| *state != PinState::Same)
+            .collect();
+        Ok((pins, changed))
+    }
+}
+
+fn changed_tool(pins: &Pins, tool: &ToolDefinition, state: &PinState) -> ChangedTool {
+    let before = pins.definition(&tool.tool);
+    let parts = match state {
+        PinState::Changed(parts) => parts.as_slice(),
+        PinState::New | PinState::Same => DefinitionPart::ALL.as_slice(),
+    };
+    let part = |part: &DefinitionPart| ChangedPart {
+        name: part.to_string(),
+        before: before.as_ref().map_or(String::new(), |before| part.readable(before)),
+        now: part.readable(tool),
+    };
+    let is_new = before.is_none();
+    ChangedTool { tool: tool.tool.to_string(), is_new, parts: parts.iter().map(part).collect() }
+}

@@ -1,0 +1,181 @@
+"use strict";
+(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const say = (text) => {
+    const place = document.getElementById("announcement");
+    if (place) place.textContent = text;
+  };
+
+  // Times in the reader's zone.
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const localTimes = (root) => {
+    for (const time of all("time[datetime]", root)) {
+      const moment = new Date(time.dateTime);
+      if (!Number.isNaN(moment.getTime())) {
+        time.textContent = format.format(moment);
+        time.title = time.dateTime;
+      }
+    }
+  };
+  localTimes(document);
+  if (document.body.dataset.kind !== "signed-in") return;
+
+  // Parts of the page that change while it is open.
+  const isEdited = (part) =>
+    part.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)
+    || all("textarea, input, select", part).some((field) => field.type === "checkbox" || field.type === "radio"
+      ? field.checked !== field.defaultChecked
+      : field.tagName === "SELECT"
+        ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+        : field.value !== field.defaultValue)
+    || part.querySelector("details[open]") !== null;
+
+  // Cards stay as they are while their question is open, so that nothing that was typed is lost.
+  const replaceCards = (old, fresh) => {
+    const known = new Map(all("[data-question]", old).map((card) => [card.dataset.question, card]));
+    const next = all("[data-question]", fresh);
+    const open = new Set(next.map((card) => card.dataset.question));
+    for (const [id, card] of known) {
+      if (!open.has(id)) {
+        const hadFocus = card.contains(document.activeElement);
+        card.remove();
+        say("A question was answered.");
+        if (hadFocus) (old.querySelector("[data-question]") || document.getElementById("main")).focus();
+      }
+    }
+    for (const other of [...old.children]) if (!other.dataset.question) other.remove();
+    for (const child of [...fresh.children]) {
+      const id = child.dataset.question;
+      if (id && known.has(id)) continue;
+      old.append(child);
+      if (id) say("A call waits for an approval.");
+    }
+  };
+
+  let waiting = Number(document.getElementById("inbox-count")?.dataset.count || 0);
+  const showCount = () => {
+    const count = Number(document.getElementById("inbox-count")?.dataset.count || 0);
+    document.title = document.title.replace(/^\(\d+\) /, "");
+    if (count > 0) document.title = `(${count}) ${document.title}`;
+    if (count > waiting && document.hidden && "Notification" in window && Notification.permission === "granted") {
+      const note = new Notification("onecall", { body: "A call waits for an approval.", tag: "onecall-inbox" });
+      note.onclick = () => { window.focus(); location.href = "/page/inbox"; };
+    }
+    waiting = count;
+  };
+
+  let isReading = false;
+  let isStale = false;
+  const refresh = async () => {
+    if (isReading) { isStale = true; return; }
+    isReading = true;
+    try {
+      const response = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "follow" });
+      if (response.status === 401 || response.status === 403) { location.reload(); return; }
+      if (!response.ok && response.status !== 404) return;
+      const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+      if (document.querySelector("#run-state") && !fresh.querySelector("#run-state")) { location.reload(); return; }
+      for (const part of all("[data-live][id]")) {
+        const other = fresh.getElementById(part.id);
+        if (!other) continue;
+        localTimes(other);
+        if ("cards" in part.dataset) { replaceCards(part, other); continue; }
+        if (part.innerHTML === other.innerHTML && part.hidden === other.hidden) continue;
+        if (isEdited(part)) continue;
+        part.replaceWith(document.adoptNode(other));
+      }
+      showCount();
+    } catch { /* The event stream reports again when the server is back. */ } finally {
+      isReading = false;
+      if (isStale) { isStale = false; setTimeout(refresh, 100); }
+    }
+  };
+  if (document.querySelector("[data-live]")) {
+    const events = new EventSource("/page/events");
+    let wasLost = false;
+    events.addEventListener("change", refresh);
+    events.addEventListener("open", () => { if (wasLost) refresh(); wasLost = false; });
+    events.addEventListener("error", () => { wasLost = true; });
+    addEventListener("pagehide", () => events.close());
+  }
+
+  // Notifications, after the reader asks for them.
+  const notify = document.getElementById("notify");
+  if (notify && "Notification" in window && Notification.permission === "default") {
+    notify.hidden = false;
+    notify.addEventListener("click", async () => {
+      await Notification.requestPermission();
+      notify.hidden = Notification.permission !== "default";
+    });
+  }
+
+  // The keyboard in the inbox.
+  const cards = () => all("[data-question]");
+  addEventListener("keydown", (event) => {
+    const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    if (event.key === "Escape" && isTyping) { event.target.closest("[data-question]")?.focus(); return; }
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || cards().length === 0) return;
+    const current = document.activeElement.closest?.("[data-question]");
+    const index = cards().indexOf(current);
+    const press = (value) => current?.querySelector(`button[value="${value}"]`)?.click();
+    const actions = {
+      j: () => (cards()[index + 1] || cards()[0]).focus(),
+      k: () => (cards()[index - 1] || cards().at(-1)).focus(),
+      a: () => press("once"),
+      d: () => {
+        const reason = current?.querySelector("input[name=reason]");
+        if (reason) reason.focus(); else press("give_up");
+      },
+      e: () => current?.querySelector("textarea")?.focus(),
+    };
+    if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
+  });
+
+  // Enter in the field for the reason denies; without this it would press the first button.
+  addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.name === "reason") {
+      event.preventDefault();
+      event.target.form.querySelector("button[value=deny]").click();
+    }
+  });
+
+  // Dragging over a time line looks at that part closely.
+  const strip = document.getElementById("timeline");
+  const picture = strip?.querySelector("svg");
+  if (picture) {
+    let begin = null;
+    let mark = null;
+    const place = (event) => {
+      const box = picture.getBoundingClientRect();
+      return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+    };
+    picture.addEventListener("pointerdown", (event) => {
+      begin = place(event);
+      picture.setPointerCapture(event.pointerId);
+      mark = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      mark.setAttribute("class", "selection");
+      mark.setAttribute("height", "100%");
+      picture.append(mark);
+    });
+    picture.addEventListener("pointermove", (event) => {
+      if (begin === null) return;
+      const now = place(event);
+      mark.setAttribute("x", String(Math.min(begin, now) * 1000));
+      mark.setAttribute("width", String(Math.abs(now - begin) * 1000));
+    });
+    picture.addEventListener("pointerup", (event) => {
+      const end = place(event);
+      const [low, high] = [Math.min(begin, end), Math.max(begin, end)];
+      mark.remove();
+      begin = null;
+      if (high - low < 0.01) return;
+      const from = Number(strip.dataset.from);
+      const length = Number(strip.dataset.to) - from;
+      const address = new URL(location.href);
+      address.searchParams.set("from", String(Math.floor(from + low * length)));
+      address.searchParams.set("to", String(Math.ceil(from + high * length)));
+      address.searchParams.delete("page");
+      location.href = address.href;
+    });
+  }
+})();

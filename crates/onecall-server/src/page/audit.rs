@@ -1,0 +1,122 @@
+//! The audit trail: who called which tool, who decided it and how it ended, and the check that no row was
+//! changed.
+
+use maud::{Markup, html};
+use onecall_core::storage::{
+    AuditDecision, AuditEntry, AuditEvent, AuditFilter, AuditReport, AuditRow,
+};
+use onecall_core::{RunId, ToolPattern};
+
+use super::context::PageContext;
+use super::error::PageError;
+use super::reply::PageAnswer;
+use super::text;
+
+/// How many rows are listed.
+const MAX_ROWS: usize = 100;
+
+pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
+    Ok(PageAnswer::page("Audit", body(context, None)?))
+}
+
+/// Checks the whole trail.
+pub(super) fn verify(context: &PageContext) -> Result<PageAnswer, PageError> {
+    if !context.sees_everyone() {
+        return Err(PageError::Forbidden("only administrators check the audit trail".to_owned()));
+    }
+    let report = context.store.verify_audit(None)?;
+    Ok(PageAnswer::page("Audit", body(context, Some(&report))?))
+}
+
+fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, PageError> {
+    let query = &context.query;
+    let own = context.viewer.only_user().map(|user| user.to_string());
+    let tool = match query.get("tool") {
+        None => None,
+        Some(tool) => match ToolPattern::parse(&format!("*{tool}*")) {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                return Err(PageError::Invalid(format!(
+                    "the tool cannot be searched for: {error}"
+                )));
+            }
+        },
+    };
+    let filter = AuditFilter {
+        user: own.or_else(|| query.get("user").map(str::to_owned)),
+        tool,
+        run: query.get("run").map(RunId::from_existing),
+        denied: query.get("denied").is_some(),
+        limit: Some(MAX_ROWS),
+        ..AuditFilter::default()
+    };
+    let rows = context.store.audit_rows(&filter)?;
+    let value = |name: &str| query.get(name).unwrap_or_default();
+    Ok(html! {
+        @if let Some(report) = report { (report_text(report)) }
+        @if context.sees_everyone() {
+            form method="post" action="/page/audit/verify" { (context.form_check()) button type="submit" { "Check the whole trail" } }
+        }
+        form.filters method="get" action="/page/audit" role="search" aria-label="Filter the audit trail" {
+            label { "Tool" input type="search" name="tool" value=(value("tool")) maxlength="200"; }
+            label { "Run" input type="search" name="run" value=(value("run")) maxlength="60"; }
+            @if context.sees_everyone() { label { "User" input type="search" name="user" value=(value("user")) maxlength="200"; } }
+            label.check { input type="checkbox" name="denied" value="1" checked[filter.denied]; "only denials" }
+            span.actions { button type="submit" { "Filter" } a href="/page/audit" { "Clear" } }
+        }
+        @if rows.is_empty() { div.empty { p { "No row of the trail matches." } } } @else { div.scroll { table {
+            caption.sr { "Rows of the audit trail, newest first" }
+            thead { tr { th.number scope="col" { "Row" } th scope="col" { "When" } th scope="col" { "User" } th scope="col" { "Tool" }
+                th scope="col" { "What" } th scope="col" { "Run" } } }
+            tbody { @for AuditRow { number, entry, .. } in &rows { tr {
+                td.number { (number) }
+                td.nowrap { (text::time(entry.at)) }
+                td { (text::line(&entry.user, 60)) }
+                td { (text::line(entry.tool(), 80)) }
+                td { (what(entry)) }
+                td { @if !entry.run().is_empty() { a.id href={ "/page/runs/" (super::fields::segment(entry.run())) } { (text::line(entry.run(), 40)) } } }
+            } } }
+        } } }
+    })
+}
+
+fn report_text(report: &AuditReport) -> Markup {
+    html! {
+        @if report.is_intact() {
+            div.good-note role="status" { strong { "The trail is intact: " (report.rows) " rows." }
+                @if let Some(head) = &report.head { p { "The newest is " code.long { (head) } } } }
+        } @else {
+            div.problem role="alert" { strong { "The trail is not intact." }
+                ul { @for problem in &report.problems { li { (text::line(&problem.to_string(), 300)) } } }
+                @if report.further_problems > 0 { p { "and " (report.further_problems) " further problems" } } }
+        }
+    }
+}
+
+fn what(entry: &AuditEntry) -> Markup {
+    let rule =
+        |rule: &Option<String>| rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
+    html! {
+        @match &entry.event {
+            AuditEvent::Decided { decision, rule: why, .. } => {
+                @match decision {
+                    AuditDecision::Allow => span.tag.good { "allowed" },
+                    AuditDecision::Deny => span.tag.bad { "denied" },
+                    AuditDecision::Ask => span.tag.wait { "asked" },
+                }
+                span.muted { (text::line(&rule(why), 200)) }
+            },
+            AuditEvent::Answered { verdict, by, way, .. } => {
+                span.tag { (text::line(&verdict.replace('_', " "), 30)) } span.muted { " by " (text::line(by, 80)) " (" (way.name()) ")" }
+            },
+            AuditEvent::Ended { outcome, cached, duration_us, .. } => {
+                "ended: " (outcome.name()) @if *cached { ", from the cache" }
+                span.muted { ", " (text::span(std::time::Duration::from_micros(*duration_us))) }
+            },
+            AuditEvent::Started { version, .. } => { "gateway " (text::line(version, 30)) " started" },
+            AuditEvent::Stopped { .. } => "gateway stopped",
+            AuditEvent::Changed { change } => (text::line(change, 300)),
+            AuditEvent::Pruned { removed, .. } => { (removed) " old rows removed" },
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! One run: its program with the calls beside the lines that made them, the calls on a time line, the
+//! output, what was decided, and what went to the model.
+
+mod call;
+mod call_lines;
+mod calls;
+mod compare;
+mod export;
+mod facts;
+mod program;
+mod timeline;
+mod unfinished;
+
+pub(super) use call::pretty;
+pub(super) use compare::text_difference;
+pub(super) use unfinished::program_of;
+
+use maud::{Markup, html};
+use onecall_core::RunId;
+use onecall_core::storage::{RunLookup, RunRecord};
+
+use super::context::PageContext;
+use super::error::PageError;
+use super::reply::PageAnswer;
+use super::text;
+
+/// The longest output that a page shows, in characters. The whole output is a file.
+const MAX_OUTPUT: usize = 12_000;
+
+/// Answers a request for an address of a run.
+pub(super) fn page(
+    context: &PageContext,
+    id: &str,
+    rest: Vec<String>,
+) -> Result<PageAnswer, PageError> {
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let record = match find(context, id)? {
+        Some(record) => record,
+        None if rest.is_empty() => return unfinished::page(context, &RunId::from_existing(id)),
+        None => return Err(PageError::NotFound),
+    };
+    match rest.as_slice() {
+        [] => Ok(PageAnswer::page(format!("Run {}", record.run.id), run_page(context, &record)?)),
+        ["calls", number] => {
+            let number = number.parse().map_err(|_| PageError::NotFound)?;
+            call::page(context, &record, number)
+        }
+        ["output.txt"] => Ok(export::output_file(&record)),
+        ["program.txt"] => Ok(export::program_file(&record)),
+        ["run.json"] => Ok(export::json(&record)),
+        ["run.html"] => export::html(context, &record),
+        ["compare"] => compare::choose(context, &record),
+        ["compare", other] => {
+            let other = find(context, other)?.ok_or(PageError::NotFound)?;
+            Ok(compare::page(&record, &other))
+        }
+        _ => Err(PageError::NotFound),
+    }
+}
+
+/// The record of a run that the reader may see. Only a whole identifier finds one.
+fn find(context: &PageContext, id: &str) -> Result<Option<RunRecord>, PageError> {
+    let is_whole = |record: &RunRecord| record.run.id.as_str() == id;
+    Ok(match context.store.find_run(id)? {
+        RunLookup::One(record) if is_whole(&record) && context.viewer.sees_run(&record.run) => {
+            Some(*record)
+        }
+        RunLookup::One(_) | RunLookup::Nothing | RunLookup::Several(_) => None,
+    })
+}
+
+fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageError> {
+    let id = &record.run.id;
+    let lines = call_lines::of(record);
+    let decisions = calls::Decisions::read(context, record)?;
+    Ok(html! {
+        nav.tools aria-label="This run" {
+            a href={ "/page/runs/" (id) "/compare" } { "Compare" }
+            a href={ "/page/runs/" (id) "/run.json" } { "JSON" }
+            a href={ "/page/runs/" (id) "/run.html" } { "HTML file" }
+        }
+        (facts::facts(record))
+        (facts::error(record))
+        @if !record.calls.is_empty() {
+            section aria-labelledby="calls-title" {
+                h2 #calls-title { "Calls" }
+                (timeline::strip(record, &context.query))
+                (calls::table(context, record, &lines, &decisions, calls::Extent::Page))
+            }
+        }
+        section aria-labelledby="program-title" {
+            h2 #program-title { "Program" }
+            (program::program(record, &lines, &context.query, program::Extent::Page))
+        }
+        (output(record, MAX_OUTPUT))
+    })
+}
+
+/// The output of a run, as far as it is recorded.
+fn output(record: &RunRecord, most: usize) -> Markup {
+    let run = &record.run;
+    html! {
+        section aria-labelledby="output-title" {
+            h2 #output-title { "Output " span.muted { (text::bytes(run.output_bytes)) } }
+            @match record.output.as_deref() {
+                None => p.muted {
+                    "The output was not recorded. With " code { "records: full" }
+                    " in the configuration, later runs keep it."
+                },
+                Some("") => p.muted { "The program printed nothing." },
+                Some(output) => {
+                    pre.output tabindex="0" { (text::block(output, most)) }
+                    @if output.chars().nth(most).is_some() {
+                        p { a href={ "/page/runs/" (run.id) "/output.txt" } { "The whole output as a file" } }
+                    }
+                    @if run.output_truncated { p.muted { "The program printed more than onecall keeps." } }
+                }
+            }
+        }
+    }
+}

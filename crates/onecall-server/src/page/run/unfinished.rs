@@ -1,0 +1,61 @@
+//! A run that has not ended: it runs, waits for a person, or was interrupted.
+
+use maud::html;
+use onecall_core::RunId;
+use onecall_core::storage::{DurableState, QuestionFilter, QuestionState};
+use serde_json::Value;
+
+use crate::page::context::PageContext;
+use crate::page::error::PageError;
+use crate::page::inbox;
+use crate::page::reply::PageAnswer;
+use crate::page::run_list::state;
+use crate::page::text;
+
+/// How many lines of the program are shown.
+const MAX_LINES: usize = 500;
+
+pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, PageError> {
+    let run = context.store.durable_run(id)?.filter(|run| context.viewer.sees_durable(run));
+    let run = run.ok_or(PageError::NotFound)?;
+    let has_ended = matches!(run.state, DurableState::Ended(_));
+    let filter = QuestionFilter { run: Some(id.clone()), open: true };
+    let mut open = context.store.questions(&filter)?;
+    open.retain(|stored| stored.state == QuestionState::Open);
+    let program = context.redacted(&program_of(&run.request).unwrap_or_default());
+    let body = html! {
+        div #run-state data-live data-reload=[has_ended.then_some("")] {
+            dl.facts {
+                div { dt { "State" } dd { @if has_ended { "ended" } @else { (state(&run, &open, context.now)) } } }
+                div { dt { "Started" } dd { (text::time(run.started)) } }
+                @if !run.principal.user.is_local() { div { dt { "User" } dd { (text::line(run.principal.user.as_str(), 80)) } } }
+                div { dt { "Client" } dd { (text::line(&run.client, 80)) } }
+                div { dt { "Kind" } dd { (text::line(&run.kind, 20)) } }
+                @if run.resumed > 0 { div { dt { "Continued" } dd { (text::count(run.resumed, "time", "times")) } } }
+            }
+            @if has_ended { p.muted { "The run has ended. Its record follows in a moment, if runs are recorded." } }
+            @for stored in &open { (inbox::card(context, stored, Some(&run), None)) }
+        }
+        @if !program.is_empty() {
+            section { h2 { "Program" }
+                div.source tabindex="0" role="region" aria-label="Program" { table.program { tbody {
+                    @for (index, line) in program.lines().enumerate().take(MAX_LINES) {
+                        @let asks = open.iter().any(|it| it.question.line.and_then(|line| usize::try_from(line).ok()) == Some(index + 1));
+                        tr #{ "line-" (index + 1) } .waits[asks] {
+                            td.ln aria-hidden="true" { (index + 1) }
+                            td.code { code { (text::line(line, 400)) } }
+                            td.beside { @if asks { span.tag.wait { "waits here" } } }
+                        }
+                    }
+                } } }
+            }
+        }
+    };
+    Ok(PageAnswer::page(format!("Run {id}"), body))
+}
+
+/// The source of the program in the request of a run.
+pub(in crate::page) fn program_of(request: &str) -> Option<String> {
+    let request: Value = serde_json::from_str(request).ok()?;
+    request.get("code")?.as_str().map(str::to_owned)
+}

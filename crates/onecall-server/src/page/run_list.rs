@@ -1,0 +1,235 @@
+//! The list of runs, newest first, with filters. Runs that have not ended come before the others.
+
+use std::time::Duration;
+
+use maud::{Markup, html};
+use onecall_core::storage::{
+    DurableRun, DurableState, RunFilter, RunPosition, RunSummary, StoredQuestion,
+};
+use onecall_core::{RunId, Timestamp, UserName};
+
+use super::context::PageContext;
+use super::error::PageError;
+use super::reply::PageAnswer;
+use super::text;
+
+/// How many runs one page has.
+const PAGE_LENGTH: usize = 50;
+
+/// The filters that are texts, with their labels.
+const TEXT_FILTERS: [(&str, &str); 4] =
+    [("text", "Text"), ("tool", "Tool"), ("server", "Server"), ("client", "Client")];
+
+/// The outcomes that a run can have, besides those of failures.
+const OUTCOMES: [(&str, &str); 3] = [("", "any"), ("ok", "ok"), ("failed", "failed")];
+
+pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
+    let filter = filter(context)?;
+    let mut runs = context.store.runs(&filter)?;
+    let next = (runs.len() > PAGE_LENGTH).then(|| runs.truncate(PAGE_LENGTH));
+    let next = next.and(runs.last()).map(|last| format!("{}-{}", last.started.0, last.id));
+    let is_first = filter.after.is_none();
+    let unfinished = if is_first { unfinished(context, &filter)? } else { Vec::new() };
+    let is_filtered = filter != RunFilter { limit: filter.limit, ..own(context) };
+    let is_empty = runs.is_empty() && unfinished.is_empty();
+    let body = html! {
+        (filters(context))
+        div #runs data-live {
+            @if is_empty { (empty(is_filtered)) } @else {
+                div.scroll { table {
+                    caption.sr { "Runs, newest first" }
+                    thead { tr {
+                        th scope="col" { "Started" } th scope="col" { "Run" }
+                        @if context.sees_everyone() && context.gateway.has_users() { th scope="col" { "User" } }
+                        th scope="col" { "Client" } th scope="col" { "Kind" } th scope="col" { "Outcome" }
+                        th.number scope="col" { "Time" } th.number scope="col" { "Calls" }
+                        th.number scope="col" { "Tokens saved" }
+                    } }
+                    tbody {
+                        @for run in &unfinished { (unfinished_row(context, run)) }
+                        @for run in &runs { (row(context, run)) }
+                    }
+                } }
+            }
+            nav.pages aria-label="Pages of runs" {
+                @if !is_first { a href=(context.query.with(&[("after", None)])) { "Newest runs" } }
+                @if let Some(next) = &next {
+                    a href=(context.query.with(&[("after", Some(next))])) { "Older runs" }
+                }
+            }
+        }
+    };
+    Ok(PageAnswer::page("Runs", body))
+}
+
+/// The filter that selects everything that the reader sees.
+fn own(context: &PageContext) -> RunFilter {
+    RunFilter { user: context.viewer.only_user(), ..RunFilter::default() }
+}
+
+fn filter(context: &PageContext) -> Result<RunFilter, PageError> {
+    let query = &context.query;
+    let get = |name: &str| query.get(name).map(str::to_owned);
+    let day = |name: &str| match query.get(name) {
+        None => Ok(None),
+        // The end of the day before is the beginning of this one.
+        Some(text) => match Timestamp::parse(text) {
+            Some(end) => Ok(Some(end)),
+            None => Err(PageError::Invalid(format!("'{text}' is not a date such as 2026-05-09"))),
+        },
+    };
+    let after = match query.get("after") {
+        None => None,
+        Some(text) => {
+            let position = text.split_once('-').and_then(|(started, id)| {
+                let started = Timestamp(started.parse().ok()?);
+                Some(RunPosition { started, id: RunId::from_existing(id) })
+            });
+            Some(position.ok_or_else(|| {
+                PageError::Invalid("this page of the list is not there".to_owned())
+            })?)
+        }
+    };
+    let outcome = query.get("outcome");
+    let user = query.get("user").map(UserName::from_existing);
+    Ok(RunFilter {
+        failed: outcome == Some("failed"),
+        tool: get("tool"),
+        user: context.viewer.only_user().or(user),
+        client: get("client"),
+        server: get("server"),
+        outcome: outcome.filter(|it| *it != "failed").map(str::to_owned),
+        text: get("text"),
+        since: day("since")?.map(|end| end.before(Duration::from_secs(86_400))),
+        until: day("until")?,
+        after,
+        limit: Some(PAGE_LENGTH + 1),
+    })
+}
+
+fn filters(context: &PageContext) -> Markup {
+    let query = &context.query;
+    let value = |name: &str| query.get(name).unwrap_or_default();
+    html! {
+        form.filters method="get" action="/page/runs" role="search" aria-label="Filter runs" {
+            @for (name, label) in TEXT_FILTERS {
+                label { (label) input type="search" name=(name) value=(value(name)) maxlength="200"; }
+            }
+            @if context.sees_everyone() && context.gateway.has_users() {
+                label { "User" input type="search" name="user" value=(value("user")) maxlength="200"; }
+            }
+            label { "Outcome" select name="outcome" {
+                @for (outcome, label) in OUTCOMES {
+                    option value=(outcome) selected[value("outcome") == outcome] { (label) }
+                }
+            } }
+            label { "From" input type="date" name="since" value=(value("since")); }
+            label { "To" input type="date" name="until" value=(value("until")); }
+            span.actions {
+                button type="submit" { "Filter" }
+                a href="/page/runs" { "Clear" }
+            }
+        }
+    }
+}
+
+fn empty(is_filtered: bool) -> Markup {
+    html! {
+        div.empty {
+            @if is_filtered {
+                p { "No run matches. " a href="/page/runs" { "Show all runs" } "." }
+            } @else {
+                p { strong { "Nothing ran yet." } }
+                p { "Add onecall to an agent with " code { "onecall install CLIENT" } ", or run a program with "
+                    code { "onecall run -e 'print(1)'" } ". It appears here." }
+            }
+        }
+    }
+}
+
+fn row(context: &PageContext, run: &RunSummary) -> Markup {
+    let tokens = run.agent_tokens();
+    html! {
+        tr {
+            td.nowrap { (text::time(run.started)) }
+            td { a.id href={ "/page/runs/" (run.id) } { (run.id) } }
+            @if context.sees_everyone() && context.gateway.has_users() {
+                td { (text::line(run.user.as_str(), 40)) }
+            }
+            td { (text::line(&run.client, 40)) }
+            td { (text::line(&run.kind, 20)) }
+            td { (outcome(run)) }
+            td.number { (text::span(run.duration)) }
+            td.number {
+                (run.call_count)
+                @if run.failed_calls > 0 { span.bad { " · " (run.failed_calls) " failed" } }
+            }
+            td.number { @if let Some(tokens) = tokens { (text::short_signed(tokens.saved())) } }
+        }
+    }
+}
+
+/// How a run ended, with its error.
+pub(super) fn outcome(run: &RunSummary) -> Markup {
+    html! {
+        @if run.outcome == "ok" { span.tag.good { "ok" } } @else {
+            span.tag.bad { (text::line(&run.outcome, 30)) }
+            @if let Some((kind, _)) = &run.error { " " span.muted { (text::line(kind, 60)) } }
+        }
+    }
+}
+
+/// The runs that have not ended, newest first. What they called is not known yet, so a filter for that
+/// leaves them out.
+fn unfinished(context: &PageContext, filter: &RunFilter) -> Result<Vec<DurableRun>, PageError> {
+    let is_known = filter.failed
+        || filter.outcome.is_some()
+        || filter.tool.is_some()
+        || filter.server.is_some()
+        || filter.text.is_some();
+    if is_known {
+        return Ok(Vec::new());
+    }
+    let mut runs = context.store.durable_runs(false)?;
+    runs.retain(|run| {
+        context.viewer.sees_durable(run)
+            && filter.user.as_ref().is_none_or(|user| run.principal.user == *user)
+            && filter.client.as_ref().is_none_or(|client| run.client.contains(client.as_str()))
+            && filter.since.is_none_or(|since| run.started >= since)
+            && filter.until.is_none_or(|until| run.started < until)
+    });
+    runs.reverse();
+    runs.truncate(PAGE_LENGTH);
+    Ok(runs)
+}
+
+fn unfinished_row(context: &PageContext, run: &DurableRun) -> Markup {
+    html! {
+        tr {
+            td.nowrap { (text::time(run.started)) }
+            td { a.id href={ "/page/runs/" (run.id) } { (run.id) } }
+            @if context.sees_everyone() && context.gateway.has_users() {
+                td { (text::line(run.principal.user.as_str(), 40)) }
+            }
+            td { (text::line(&run.client, 40)) }
+            td { (text::line(&run.kind, 20)) }
+            td { (state(run, &[], context.now)) }
+            td.number { (text::age(context.now, run.started)) }
+            td {} td {}
+        }
+    }
+}
+
+/// What a run that has not ended does.
+pub(super) fn state(run: &DurableRun, open: &[StoredQuestion], now: Timestamp) -> Markup {
+    let is_owned = run.lease.as_ref().is_some_and(|lease| lease.until > now);
+    html! {
+        @if run.state == DurableState::Waiting || !open.is_empty() {
+            a.tag.wait href={ "/page/inbox#run-" (run.id) } { "waits for a person" }
+        } @else if is_owned {
+            span.tag.wait { "running" }
+        } @else {
+            span.tag.bad { "interrupted" }
+        }
+    }
+}

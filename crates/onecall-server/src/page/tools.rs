@@ -1,0 +1,276 @@
+//! The tools that programs can call: search, signatures, and a form that makes one call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use maud::{Markup, html};
+use onecall_catalog::{
+    DESCRIPTION_TOKENS, python_signature_with, summary, typescript_signature_with,
+};
+use onecall_core::text::readable;
+use onecall_core::{ToolError, ToolSpec, ToolValue};
+use onecall_gateway::{FoundTool, Refresh, ToolSearch};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use super::context::PageContext;
+use super::error::PageError;
+use super::fields::{Fields, segment};
+use super::reply::PageAnswer;
+use super::run::pretty;
+use super::text;
+
+/// How many tools one page lists.
+const PAGE_LENGTH: usize = 60;
+
+/// How long a page waits for servers that have never listed their tools.
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a page waits for the answer of a call. The call itself goes on.
+const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The longest answer and signature that are shown, in characters.
+const MAX_ANSWER: usize = 20_000;
+const MAX_SIGNATURE: usize = 6_000;
+
+/// The name of the page as a client, in records and policies.
+const CLIENT: &str = "onecall page";
+
+pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageError> {
+    let (query, server) = (context.query.get("q").unwrap_or_default(), context.query.get("server"));
+    let found = find(context, query, server).await?;
+    let page = context.query.number::<usize>("page").unwrap_or(1).max(1);
+    let shown = found.iter().skip((page - 1).saturating_mul(PAGE_LENGTH)).take(PAGE_LENGTH);
+    let body = html! {
+        form.filters method="get" role="search" aria-label="Search tools" {
+            label { "Search" input type="search" name="q" value=(query) maxlength="200" placeholder="send a message"; }
+            label { "Server" select name="server" {
+                option value="" { "all" }
+                @for status in context.gateway.status() {
+                    option value=(status.name) selected[server == Some(status.name.as_str())] { (text::line(status.name.as_str(), 60)) }
+                }
+            } }
+            span.actions { button type="submit" { "Search" } }
+        }
+        @if found.is_empty() {
+            div.empty {
+                @if query.is_empty() && server.is_none() {
+                    p { strong { "No tool is known." } } p { "The page " a href="/page/servers" { "Servers" } " says why." }
+                } @else { p { "No tool matches. " a href="/page/tools" { "All tools" } } }
+            }
+        }
+        ul.plain.tools-list { @for FoundTool { spec, .. } in shown { li {
+            a href={ "/page/tools/" (segment(spec.callable.as_str())) } { code { (text::line(spec.callable.as_str(), 100)) } }
+            " " (hints(spec))
+            p.muted { (text::line(&summary(spec.description.as_deref().unwrap_or_default(), 160), 200)) }
+        } } }
+        nav.pages aria-label="Pages of tools" {
+            @if page > 1 { a href=(context.query.with(&[("page", Some(&(page - 1).to_string()))])) { "Tools before" } }
+            @if found.len() > page.saturating_mul(PAGE_LENGTH) { a href=(context.query.with(&[("page", Some(&(page + 1).to_string()))])) { "More tools" } }
+            span.muted { (text::count(u64::try_from(found.len()).unwrap_or(u64::MAX), "tool", "tools")) }
+        }
+    };
+    Ok(PageAnswer::page("Tools", body))
+}
+
+async fn find(
+    context: &PageContext,
+    query: &str,
+    server: Option<&str>,
+) -> Result<Vec<FoundTool>, PageError> {
+    let gateway = &context.gateway;
+    let known =
+        match timeout(LIST_TIMEOUT, gateway.refresh_known_tools(server, Refresh::Unknown)).await {
+            Ok(known) => known,
+            // Servers that are slow appear when they have listed their tools.
+            Err(_) => gateway.last_known_tools().await,
+        };
+    let search = ToolSearch { query, server, limit: usize::MAX };
+    gateway.find_known(search, &known).await.map_err(|error| PageError::Invalid(error.to_string()))
+}
+
+/// What the server says about the effects of a tool.
+fn hints(spec: &ToolSpec) -> Markup {
+    let hints = &spec.annotations;
+    html! {
+        @if hints.read_only_hint == Some(true) { span.tag { "says it only reads" } }
+        @else if hints.destructive_hint == Some(true) { span.tag.wait { "says it may destroy" } }
+    }
+}
+
+/// One tool; with a form that was sent, also the answer to the call.
+pub(super) async fn tool_page(
+    context: &Arc<PageContext>,
+    name: &str,
+    is_call: bool,
+) -> Result<PageAnswer, PageError> {
+    let known = context.gateway.last_known_tools().await;
+    let spec = match context.gateway.inspect_known(name, &known) {
+        Some(spec) => spec,
+        None => match timeout(LIST_TIMEOUT, context.gateway.inspect(name)).await {
+            Ok(Ok(spec)) => spec,
+            Ok(Err(_)) | Err(_) => return Err(PageError::NotFound),
+        },
+    };
+    let (answer, status) = match is_call {
+        false => (html! {}, StatusCode::OK),
+        true => match arguments(&spec, &context.form) {
+            Ok(arguments) => (call(context, &spec, arguments).await, StatusCode::OK),
+            Err(problem) => {
+                (html! { p.problem #answer role="alert" { (problem) } }, StatusCode::BAD_REQUEST)
+            }
+        },
+    };
+    let observed = context.gateway.observed(&spec);
+    let signature = |text: String| text::block(&text, MAX_SIGNATURE);
+    let body = html! {
+        dl.facts {
+            div { dt { "Server" } dd { (text::line(spec.server.as_str(), 80)) } }
+            div { dt { "Name there" } dd { (text::line(spec.tool.as_str(), 120)) } }
+            div { dt { "Effects" } dd { (hints(&spec)) @if spec.annotations.read_only_hint != Some(true) { " may change something" } } }
+        }
+        @if let Some(description) = &spec.description { pre.description { (readable(description, DESCRIPTION_TOKENS)) } }
+        section { h2 { "Signature" }
+            pre.output tabindex="0" { (signature(python_signature_with(&spec, observed.as_ref()))) }
+            details { summary { "TypeScript" } pre.output tabindex="0" { (signature(typescript_signature_with(&spec, observed.as_ref()))) } }
+        }
+        section { h2 #try-title { "Try a call" }
+            p { "The call is made as " strong { (text::line(&context.viewer.name, 80)) } ": rules and approvals apply, and it is recorded." }
+            (answer)
+            (call_form(context, &spec))
+        }
+    };
+    Ok(PageAnswer::Page { title: text::line(spec.callable.as_str(), 120), body, status })
+}
+
+/// A form with a field for each argument, made from the schema.
+fn call_form(context: &PageContext, spec: &ToolSpec) -> Markup {
+    let schema = spec.input_schema.value();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let fields: Vec<(&String, &Value)> = properties.into_iter().flatten().take(40).collect();
+    html! {
+        form.stack.try method="post" action={ "/page/tools/" (segment(spec.callable.as_str())) "#answer" } {
+            (context.form_check())
+            @for (index, (name, schema)) in fields.iter().enumerate() {
+                (field(context, index, name, schema, required.contains(&name.as_str())))
+            }
+            details open[fields.is_empty()] {
+                summary { "Further arguments as JSON" }
+                label for="more" { "A JSON object" }
+                textarea.code #more name="json" rows="3" spellcheck="false" { (context.form.raw("json").unwrap_or_default()) }
+            }
+            button type="submit" { "Call it" }
+        }
+    }
+}
+
+fn field(
+    context: &PageContext,
+    index: usize,
+    name: &str,
+    schema: &Value,
+    is_required: bool,
+) -> Markup {
+    let id = format!("argument-{index}");
+    let field = format!("arg.{name}");
+    let typed = context.form.raw(&field).unwrap_or_default();
+    let kind = kind_of(schema);
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let choices: Vec<&str> = schema
+        .get("enum")
+        .and_then(Value::as_array)
+        .map(|values| values.iter().filter_map(Value::as_str).take(200).collect())
+        .unwrap_or_default();
+    html! {
+        label for=(id) { (text::line(name, 80)) @if is_required { span.muted { " required" } }
+            span.muted { " " (text::line(kind, 20)) } }
+        @if !choices.is_empty() {
+            select id=(id) name=(field) { option value="" {}
+                @for choice in choices { option value=(choice) selected[typed == choice] { (text::line(choice, 80)) } } }
+        } @else if kind == "boolean" {
+            select id=(id) name=(field) { option value="" {}
+                @for choice in ["true", "false"] { option value=(choice) selected[typed == choice] { (choice) } } }
+        } @else if matches!(kind, "object" | "array" | "any") {
+            textarea.code id=(id) name=(field) rows="2" spellcheck="false" placeholder="JSON" { (typed) }
+        } @else {
+            input id=(id) name=(field) value=(typed) inputmode=[(kind == "number" || kind == "integer").then_some("decimal")];
+        }
+        @if !description.is_empty() { p.help { (text::line(description, 300)) } }
+    }
+}
+
+/// The type of an argument; `any` if the schema does not name exactly one.
+fn kind_of(schema: &Value) -> &str {
+    schema.get("type").and_then(Value::as_str).unwrap_or("any")
+}
+
+/// The arguments that a form stands for. An empty field is left out.
+fn arguments(spec: &ToolSpec, form: &Fields) -> Result<Map<String, Value>, String> {
+    let schema = spec.input_schema.value();
+    let mut arguments = match form.get("json") {
+        None => Map::new(),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(Value::Object(arguments)) => arguments,
+            Ok(_) => return Err("the further arguments are not a JSON object".to_owned()),
+            Err(error) => return Err(format!("the further arguments are not JSON: {error}")),
+        },
+    };
+    for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+    {
+        let Some(typed) = form.raw(&format!("arg.{name}")).filter(|typed| !typed.is_empty()) else {
+            continue;
+        };
+        let value = match kind_of(schema) {
+            "string" => Value::from(typed),
+            "any" => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
+            kind => serde_json::from_str(typed.trim()).map_err(|_| {
+                format!("'{}' is not of the type {}", text::line(name, 60), text::line(kind, 20))
+            })?,
+        };
+        arguments.insert(name.clone(), value);
+    }
+    Ok(arguments)
+}
+
+/// Makes the call, and shows its answer.
+async fn call(
+    context: &Arc<PageContext>,
+    spec: &Arc<ToolSpec>,
+    arguments: Map<String, Value>,
+) -> Markup {
+    let Ok(arguments) = RawValue::from_string(Value::Object(arguments).to_string()) else {
+        return html! { p.problem #answer role="alert" { "the arguments cannot be sent" } };
+    };
+    let (gateway, name) = (Arc::clone(&context.gateway), spec.callable.clone());
+    // The call is a task of its own: it goes on if the browser leaves, or a person has to approve it.
+    let task = tokio::spawn(async move { gateway.call_tool(&name, arguments, CLIENT).await });
+    match timeout(CALL_TIMEOUT, task).await {
+        Ok(Ok(result)) => answer(context, result),
+        Ok(Err(_)) => {
+            html! { p.problem #answer role="alert" { "the call ended without an answer" } }
+        }
+        Err(_) => html! {
+            p #answer role="status" { "The call is still under way. If it waits for an approval, it is in the "
+                a href="/page/inbox" { "inbox" } "; when it has ended, it is among the " a href="/page/runs" { "runs" } "." }
+        },
+    }
+}
+
+fn answer(context: &PageContext, result: Result<ToolValue, ToolError>) -> Markup {
+    match result {
+        Ok(value) => {
+            let shown = context.redacted(&pretty(&value.encode().1));
+            html! { div #answer role="status" { h3 { "Answer" } pre.output tabindex="0" { (text::block(&shown, MAX_ANSWER)) } } }
+        }
+        Err(error) => html! {
+            div.problem #answer role="alert" { pre { (text::block(&context.redacted(&error.to_string()), MAX_ANSWER)) } }
+        },
+    }
+}

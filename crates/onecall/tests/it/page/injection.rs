@@ -1,0 +1,217 @@
+//! Everything that a server, a program or a model wrote is text on every page, never markup.
+
+use std::time::Duration;
+
+use onecall_core::storage::{
+    Approvals as _, DurableRun, DurableState, Journals as _, Lease, ReplayData, RunDetail,
+    RunRecord, RunStore as _, RunSummary, StoredCall,
+};
+use onecall_core::{
+    ApprovalQuestion, ApprovalWay, CallableName, ItemId, Principal, QuestionKind, RunId, Timestamp,
+    UserName,
+};
+use onecall_store::SqliteStore;
+use serde_json::json;
+use testkit::bins;
+
+use super::{PageProcess, Seen};
+use crate::support::Home;
+
+/// Texts that would be markup, a script or an attribute if they were not escaped.
+pub const CORPUS: [&str; 12] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "\" autofocus onfocus=\"alert(1)",
+    "</textarea><script>alert(2)</script>",
+    "</title></style><svg onload=alert(3)>",
+    "</pre><iframe src=javascript:alert(4)>",
+    "--><!--<b>",
+    "javascript:alert(5)",
+    "<a href=\"javascript:alert(6)\">x</a>",
+    "\u{202e}txet\u{2066}\u{200b}\u{1b}[2J",
+    "<base href=//evil.example><meta http-equiv=refresh content=0>",
+];
+
+/// Beginnings of markup that only the corpus has.
+const MARKUP: [&str; 9] = [
+    "<script>alert",
+    "<img src=x",
+    "<svg onload",
+    "<iframe",
+    "<b>",
+    "<a href=\"javascript",
+    "<base",
+    "<meta http-equiv=refresh",
+    "onfocus=\"",
+];
+
+/// A record whose every text is hostile.
+pub fn hostile_record(id: &str, text: &str) -> RunRecord {
+    let owned = || text.to_owned();
+    let call = StoredCall {
+        name: owned(),
+        server: owned(),
+        arguments_hash: owned(),
+        arguments_bytes: 5,
+        result_bytes: 7,
+        started: Duration::from_millis(1),
+        duration: Some(Duration::from_millis(2)),
+        error: Some(owned()),
+        denied_by: Some(owned()),
+        cached: false,
+        arguments: Some(json!({ text: text }).to_string()),
+        result: Some((
+            "json".to_owned(),
+            json!([{ "type": "image", "data": text }, text]).to_string(),
+        )),
+        counted_tokens: None,
+    };
+    RunRecord {
+        run: RunSummary {
+            id: RunId::from_existing(id),
+            started: Timestamp::now(),
+            user: UserName::from_existing(text),
+            client: owned(),
+            kind: owned(),
+            language: owned(),
+            engine: format!("{text} engine"),
+            session: Some(owned()),
+            program_hash: owned(),
+            outcome: owned(),
+            error: Some((owned(), owned())),
+            duration: Duration::from_millis(9),
+            output_bytes: 9,
+            output_truncated: true,
+            call_count: 2,
+            failed_calls: 1,
+            cached_calls: 0,
+            sizes: None,
+            counted_tokens: None,
+            detail: RunDetail::Full,
+        },
+        program: format!("{text}\nawait {text}"),
+        argv: vec![owned()],
+        error_line: Some(1),
+        tools: Some(owned()),
+        output: Some(owned()),
+        calls: vec![call],
+        replay: ReplayData::None,
+    }
+}
+
+/// A run that waits, with hostile texts.
+pub fn hostile_question(store: &SqliteStore, id: &str, text: &str) {
+    let run = RunId::from_existing(id);
+    let now = Timestamp::now();
+    let durable = DurableRun {
+        id: run.clone(),
+        kind: text.to_owned(),
+        principal: Principal::local(),
+        client: text.to_owned(),
+        started: now,
+        request:
+            json!({ "kind": "program", "code": format!("{text}\n{text}"), "language": "python" })
+                .to_string(),
+        configuration: String::new(),
+        seed: [0; 32],
+        state: DurableState::Running,
+        in_place: None,
+        lease: Some(Lease {
+            owner: "x".to_owned(),
+            fence: 1,
+            until: now.after(Duration::from_secs(60)),
+        }),
+        resumed: 0,
+    };
+    store.add_durable_run(&durable).expect("a run");
+    let question = ApprovalQuestion {
+        item: ItemId::of(&run, 1),
+        run,
+        call: 1,
+        kind: QuestionKind::Approve,
+        name: CallableName::new(text),
+        line: Some(2),
+        arguments: json!({ text: text }).to_string(),
+        rule: text.to_owned(),
+        asked: now,
+        expires: now.after(Duration::from_secs(3_600)),
+        ways: ApprovalWay::CONFIGURABLE.to_vec(),
+    };
+    store.add_question(&question).expect("a question");
+}
+
+/// A home whose store and server are full of hostile texts, and the addresses that show them.
+pub fn hostile_home() -> (Home, Vec<String>) {
+    let home = Home::new();
+    let tools: Vec<_> = CORPUS
+        .iter()
+        .enumerate()
+        .map(|(index, text)| json!({
+            "name": format!("tool{index}"), "description": text,
+            "inputSchema": { "type": "object", "properties": { *text: { "type": "string", "description": text, "enum": [text] } } },
+        }))
+        .collect();
+    let script = json!({ "tools": tools, "on": {} });
+    let server = json!({ "name": "hostile", "command": bins::fixture_server(), "args": ["--script", &script.to_string()] });
+    let config = json!({ "servers": [server], "approvals": { "ask": ["*"] }, "audit": "full" });
+    home.write("config.json", config.to_string());
+    let store = onecall_store::open_durable(home.path("home/state/onecall/onecall.db"), 256);
+    let mut addresses: Vec<String> =
+        ["", "runs", "inbox", "servers", "tools", "audit", "audit?denied=1"]
+            .map(|part| format!("/page/{part}"))
+            .to_vec();
+    for (index, text) in CORPUS.iter().enumerate() {
+        let id = format!("1m0000000{index:05}");
+        store.put_run(&hostile_record(&id, text)).expect("a record");
+        hostile_question(&store, &format!("1m1000000{index:05}"), text);
+        addresses.extend([
+            format!("/page/runs/{id}"),
+            format!("/page/runs/{id}/calls/1"),
+            format!("/page/runs/{id}/compare"),
+            format!("/page/runs/{id}/compare/1m000000000000"),
+            format!("/page/runs/{id}/run.html"),
+            format!("/page/runs/1m1000000{index:05}"),
+            format!("/page/tools/mcp__hostile__tool{index}"),
+        ]);
+        let query: String =
+            url::form_urlencoded::Serializer::new(String::new()).append_pair("text", text).finish();
+        addresses.push(format!("/page/runs?{query}&{}", query.replacen("text", "client", 1)));
+        addresses.push(format!("/page/tools?{}", query.replacen("text", "q", 1)));
+    }
+    (home, addresses)
+}
+
+fn check(address: &str, seen: &Seen) {
+    assert!(matches!(seen.status, 200 | 400 | 404), "{address}: {} {}", seen.status, seen.text);
+    for markup in MARKUP {
+        assert!(!seen.text.contains(markup), "{address} has {markup}: {}", seen.text);
+    }
+    // Attributes are not shown: what is hidden there comes back with a form as it was.
+    let shown = seen.text.split('<').filter_map(|piece| Some(piece.split_once('>')?.1));
+    let shown: String = shown.collect();
+    for hidden in ['\u{202e}', '\u{2066}', '\u{200b}', '\u{1b}'] {
+        assert!(!shown.contains(hidden), "{address} shows {hidden:?}");
+    }
+}
+
+#[test]
+fn hostile_text_is_text_on_every_page() {
+    let (home, addresses) = hostile_home();
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let mut shown = 0;
+    for address in &addresses {
+        let seen = browser.get(address);
+        check(address, &seen);
+        shown += usize::from(seen.text.contains("&lt;script&gt;alert(1)"));
+    }
+    // The texts are there, so something was tested.
+    assert!(shown > 12, "{shown}");
+    let check_field = browser.check();
+    let body = format!("check={check_field}&decision=once&arguments=%3Cscript%3Ealert(1)");
+    check("an answer", &{
+        let seen = browser.post("/page/inbox/1m100000000000.1", &body);
+        Seen { status: if seen.status == 409 { 200 } else { seen.status }, ..seen }
+    });
+}

@@ -1,0 +1,227 @@
+//! The page on `serve --http`: who may sign in, and what each person sees.
+
+use serde_json::{Value, json};
+use testkit::identity_provider::{IdentityProvider, SigningKey, TokenDraft};
+
+use super::{PageBrowser, Seen, files_server};
+use crate::support::free_port;
+use crate::support::http_gateway::{HttpGateway, stateless, stateless_request};
+use crate::users::{bearer, personal_token};
+
+fn gateway(users: &Value, more: &Value) -> HttpGateway {
+    let mut settings = json!({ "users": users, "records": "full" });
+    for (key, value) in more.as_object().expect("an object") {
+        settings[key] = value.clone();
+    }
+    HttpGateway::with_settings(&settings)
+}
+
+fn sign_in(gateway: &HttpGateway, token: &str) -> (PageBrowser, Seen) {
+    let mut browser = PageBrowser::new(gateway.address);
+    let seen = browser.post("/page/sign-in", &format!("token={token}&next=%2Fpage%2Fruns"));
+    (browser, seen)
+}
+
+/// Runs a program of a user to its end.
+fn run_as(gateway: &HttpGateway, token: &str, code: &str) {
+    let message = stateless(1, code);
+    let answer =
+        stateless_request(&message).header("Authorization", &bearer(token)).send(gateway.address);
+    assert_eq!(answer.status, 200);
+    answer.text();
+}
+
+/// The runs that a page lists.
+fn listed(browser: &mut PageBrowser) -> Vec<String> {
+    let seen = browser.get("/page/runs");
+    assert_eq!(seen.status, 200, "{}", seen.text);
+    let links = seen.text.split("href=\"/page/runs/").skip(1);
+    links.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn users_see_their_own_runs_and_administrators_all() {
+    let gateway = gateway(&json!({}), &json!({}));
+    let [anna, ben, root] = [("anna", ""), ("ben", ""), ("root", "admin")].map(|(name, group)| {
+        let groups: &[&str] = if group.is_empty() { &[] } else { &[group] };
+        personal_token(&gateway, name, groups)
+    });
+    for (token, name) in [(&anna, "anna"), (&ben, "ben")] {
+        run_as(&gateway, token, &format!("print('program of {name}')"));
+    }
+    // Records are written after the answer.
+    let (mut admin, seen) = sign_in(&gateway, &root);
+    assert_eq!((seen.status, seen.location.as_str()), (303, "/page/runs"), "{}", seen.text);
+    testkit::process::wait_until(crate::support::TIMEOUT, || listed(&mut admin).len() == 2);
+    let (mut anna_browser, _) = sign_in(&gateway, &anna);
+    let (mut ben_browser, _) = sign_in(&gateway, &ben);
+    let (of_anna, of_ben) = (listed(&mut anna_browser), listed(&mut ben_browser));
+    assert_eq!((of_anna.len(), of_ben.len(), listed(&mut admin).len()), (1, 1, 2));
+    assert_ne!(of_anna, of_ben);
+    // A changed id finds nothing, whatever comes after it.
+    for rest in
+        ["", "/calls/1", "/run.json", "/run.html", "/output.txt", "/program.txt", "/compare"]
+    {
+        let target = format!("/page/runs/{}{rest}", of_ben[0]);
+        assert_eq!(anna_browser.get(&target).status, 404, "{target}");
+    }
+    let target = format!("/page/runs/{}/compare/{}", of_anna[0], of_ben[0]);
+    assert_eq!(anna_browser.get(&target).status, 404);
+    assert_eq!(admin.get(&format!("/page/runs/{}", of_ben[0])).status, 200);
+    // A filter for another user selects one's own.
+    let seen = anna_browser.get("/page/runs?user=ben");
+    assert!(seen.text.contains(&of_anna[0]) && !seen.text.contains(&of_ben[0]), "{}", seen.text);
+    assert_eq!(anna_browser.get("/page/users").status, 404);
+    assert!(admin.get("/page/users").text.contains(">ben</td>"));
+    assert!(anna_browser.get("/page/").text.contains("<dd>1</dd>"));
+
+    // A user who was removed is out at once.
+    let removed =
+        crate::support::finish(gateway.home.onecall_with_config(&["users", "remove", "anna"]));
+    assert_eq!(removed.code, Some(0), "{}", removed.stderr);
+    testkit::process::wait_until(crate::support::TIMEOUT, || {
+        anna_browser.get("/page/runs").status == 401
+    });
+    assert_eq!(anna_browser.get("/page/runs").status, 401);
+}
+
+#[test]
+fn a_question_of_another_user_is_not_there() {
+    let home = crate::support::Home::new();
+    let server = files_server(&home.text_path("received"));
+    let more = json!({ "servers": [server], "approvals": { "ask": ["mcp__files__delete"], "wait_seconds": 0 } });
+    let gateway = gateway(&json!({}), &more);
+    let [anna, ben] = ["anna", "ben"].map(|name| personal_token(&gateway, name, &[]));
+    run_as(&gateway, &anna, "print(await mcp__files__delete(path='a'))");
+    let (mut own, _) = sign_in(&gateway, &anna);
+    let (mut other, _) = sign_in(&gateway, &ben);
+    let seen = own.get("/page/inbox");
+    let item = seen.text.split("data-question=\"").nth(1).and_then(|it| it.split('"').next());
+    let item = item.expect("a question").to_owned();
+    assert!(!other.get("/page/inbox").text.contains(&item));
+    let check = other.check();
+    let target = format!("/page/inbox/{item}");
+    assert_eq!(other.post(&target, &format!("check={check}&decision=once")).status, 404);
+    let (run, _) = item.split_once('.').expect("a run");
+    assert_eq!(other.get(&format!("/page/runs/{run}")).status, 404);
+    assert_eq!(own.get(&format!("/page/runs/{run}")).status, 200);
+    let check = own.check();
+    assert_eq!(own.post(&target, &format!("check={check}&decision=once")).status, 303);
+    testkit::process::wait_until(crate::support::TIMEOUT, || {
+        std::fs::read_to_string(home.path("received")).is_ok_and(|it| it.contains("\"delete\""))
+    });
+}
+
+#[test]
+fn wrong_tokens_and_open_gateways_show_nothing() {
+    let gateway = gateway(&json!({}), &json!({}));
+    let token = personal_token(&gateway, "anna", &[]);
+    for wrong in ["", "oc_wrong", &token[..token.len() - 1]] {
+        let (mut browser, seen) = sign_in(&gateway, wrong);
+        assert_eq!(seen.status, 403, "{}", seen.text);
+        assert_eq!(browser.get("/page/runs").status, 401);
+    }
+    // The token of an agent is not enough without a session, and a session is no token of an agent.
+    let (mut browser, seen) = sign_in(&gateway, &token);
+    assert!(seen.header("set-cookie").ends_with("HttpOnly; SameSite=Lax; Max-Age=43200"));
+    assert_eq!(browser.get("/mcp").status, 401);
+    let open = HttpGateway::new();
+    assert_eq!(PageBrowser::new(open.address).get("/page/").status, 404);
+    let shared = HttpGateway::with(&["--token", "7b1c9f0e5d3a8642"]);
+    let (mut browser, seen) = sign_in(&shared, "7b1c9f0e5d3a8642");
+    assert_eq!(seen.status, 303, "{}", seen.text);
+    assert_eq!(browser.get("/page/runs").status, 200);
+    assert_eq!(sign_in(&shared, "7b1c9f0e5d3a8643").1.status, 403);
+}
+
+/// A gateway whose users sign in at a provider.
+struct ProviderLogin {
+    gateway: HttpGateway,
+    provider: IdentityProvider,
+    key: SigningKey,
+}
+
+impl ProviderLogin {
+    fn new() -> Self {
+        let provider = IdentityProvider::start();
+        let key = provider.add_key("k1", "ES256");
+        let address = format!("127.0.0.1:{}", free_port());
+        let users = json!({
+            "public_url": format!("http://{address}"),
+            "oidc": { "issuer": provider.issuer(), "client_id": "the-page", "client_secret": "s3cret-of-the-page" },
+        });
+        let (gateway, _) = HttpGateway::serve(&address, &[], &json!({ "users": users }), |_| {});
+        Self { gateway, provider, key }
+    }
+
+    /// An ID token of this user, to be changed.
+    fn draft(&self, user: &str) -> TokenDraft {
+        TokenDraft::new(&self.provider.issuer(), "the-page", user).header("typ", "JWT")
+    }
+
+    /// Goes to the provider and comes back; returns the address that the browser comes back to.
+    fn answer(&self, browser: &mut PageBrowser) -> String {
+        let seen = browser.get("/page/sign-in/provider?next=%2Fpage%2Fruns");
+        assert_eq!(seen.status, 303, "{}", seen.text);
+        assert!(seen.location.contains("code_challenge_method=S256"), "{}", seen.location);
+        let issuer = self.provider.issuer();
+        let target = seen.location.strip_prefix(&issuer).expect("the provider").to_owned();
+        let provider =
+            issuer.strip_prefix("http://").and_then(|it| it.parse().ok()).expect("its address");
+        let back = PageBrowser::new(provider).get(&target).location;
+        let (_, target) = back.split_once(&self.gateway.address.to_string()).expect("the gateway");
+        target.to_owned()
+    }
+}
+
+#[test]
+fn people_sign_in_at_the_identity_provider() {
+    let login = ProviderLogin::new();
+    let key = login.provider.add_key("k2", "ES256");
+    login.provider.log_in_as(login.draft("anna").claim("groups", json!(["admin"])), key);
+    let mut browser = PageBrowser::new(login.gateway.address);
+    assert!(browser.get("/page/").text.contains("Sign in at the identity provider"));
+    let back = login.answer(&mut browser);
+    let seen = browser.get(&back);
+    assert_eq!((seen.status, seen.location.as_str()), (303, "/page/runs"), "{}", seen.text);
+    let seen = browser.get("/page/users");
+    assert!(seen.status == 200 && seen.text.contains(">anna</td>"), "{}", seen.text);
+    // The answer is used once, and belongs to the browser that asked.
+    assert_eq!(browser.get(&back).status, 400);
+    let mut first = PageBrowser::new(login.gateway.address);
+    let back = login.answer(&mut first);
+    let mut other = PageBrowser::new(login.gateway.address);
+    login.answer(&mut other);
+    for browser in [&mut PageBrowser::new(login.gateway.address), &mut other] {
+        let seen = browser.get(&back);
+        assert_eq!(seen.status, 400, "{}", seen.text);
+    }
+    assert_eq!(first.get(&back).status, 303);
+}
+
+#[test]
+fn a_forged_identity_is_refused() {
+    let login = ProviderLogin::new();
+    let stranger = SigningKey::new("k1", "ES256");
+    let again = || login.provider.add_key("k3", "ES256");
+    let rows = [
+        ("another audience", login.draft("anna").claim("aud", "other"), again()),
+        ("another issuer", login.draft("anna").claim("iss", "https://evil.example"), again()),
+        ("an old one", login.draft("anna").claim("exp", 1_000), again()),
+        ("another nonce", login.draft("anna").claim("nonce", "x"), again()),
+        ("another key", login.draft("anna"), stranger),
+        ("no name", login.draft("anna").claim("sub", Value::Null), again()),
+    ];
+    for (what, draft, key) in rows {
+        login.provider.set_keys(vec![login.key.public(), key.public()]);
+        if what == "another key" {
+            login.provider.set_keys(vec![login.key.public()]);
+        }
+        login.provider.log_in_as(draft, key);
+        let mut browser = PageBrowser::new(login.gateway.address);
+        let back = login.answer(&mut browser);
+        let seen = browser.get(&back);
+        assert_eq!(seen.status, 403, "{what}: {}", seen.text);
+        assert_eq!(browser.get("/page/").status, 401, "{what}");
+    }
+}
