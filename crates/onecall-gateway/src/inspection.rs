@@ -6,7 +6,7 @@ use std::sync::Arc;
 use onecall_bridge::{DefinitionPart, PinError, PinState, Pins};
 use onecall_catalog::ToolDefinition;
 use onecall_core::{
-    AccessRequest, Digest, Principal, RunContext, RunId, RunKind, ServerName, ToolSpec,
+    AccessRequest, Digest, Language, Principal, RunContext, RunId, RunKind, ServerName, ToolSpec,
 };
 use onecall_policy::Explanation;
 use serde_json::value::RawValue;
@@ -76,6 +76,7 @@ impl Gateway {
             principal: Arc::new(principal),
             client: String::new(),
             program: Some(Digest::of("")),
+            language: Language::default(),
             caller: None,
         };
         Some(policies.current().explain(&AccessRequest { run: &run, tool, arguments }))

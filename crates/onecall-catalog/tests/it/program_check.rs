@@ -248,7 +248,7 @@ fn typed() -> Catalog {
 #[test]
 fn a_result_that_is_used_as_another_shape_than_its_tool_declares() {
     let check = |source: &str| {
-        let findings = ParsedProgram::new(source).findings(&resolver(&typed()));
+        let findings = ParsedProgram::new(source, Language::Python).findings(&resolver(&typed()));
         findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let wrong = r#"

@@ -81,6 +81,9 @@ fn advice(error: &StoreError) -> &'static str {
         StoreError::Unusable { .. } => {
             "Check that the file and its folder exist, and that you may read and write them."
         }
+        StoreError::Unreachable { .. } => {
+            "Check that the database runs and can be reached. Programs that do not need it go on."
+        }
         StoreError::Database { .. } => {
             "Another process may be using it at the moment. If this page comes again, run `onecall doctor`."
         }

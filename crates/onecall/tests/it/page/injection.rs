@@ -124,7 +124,7 @@ pub fn hostile_question(store: &SqliteStore, id: &str, text: &str) {
         }),
         resumed: 0,
     };
-    store.add_durable_run(&durable).expect("a run");
+    store.add_durable_runs(&[&durable]).expect("a run");
     let question = ApprovalQuestion {
         item: ItemId::of(&run, 1),
         run,
