@@ -7,7 +7,7 @@ use onecall_core::{ServerName, ToolSpec};
 
 use crate::comment::lines;
 use crate::naming::name_prefix;
-use crate::observed::{ObservedOutput, observation_note};
+use crate::observed::ObservedOutput;
 use crate::{python_signature_with, typescript_signature_with};
 
 /// The prefix of every callable name.
@@ -43,10 +43,13 @@ impl ToolFile {
             Self::TypeScript => ("//", typescript_signature_with(spec, observed)),
         };
         let call = signature.strip_prefix("await ").unwrap_or(&signature);
-        let remark = observed.map(|it| format!("  {mark} {}", observation_note(it.samples)));
-        let (call, remark) = match remark.as_deref().and_then(|it| call.strip_suffix(it)) {
-            Some(call) => (call, remark.unwrap_or_default()),
-            None => (call, String::new()),
+        // Only a type that the server does not declare has a remark.
+        let separator = format!("  {mark} ");
+        let (call, remark) = match spec.output_schema {
+            Some(_) => (call, None),
+            None => {
+                call.rsplit_once(&separator).map_or((call, None), |(it, text)| (it, Some(text)))
+            }
         };
         let declaration = match self {
             Self::Python => python_declaration(spec, call),
@@ -58,7 +61,10 @@ impl ToolFile {
             _ = writeln!(text, "{}", format!("{mark} {line}").trim_end());
         }
         text.push_str(&declaration);
-        text.push_str(&remark);
+        if let Some(remark) = remark {
+            text.push_str(&separator);
+            text.push_str(remark);
+        }
         text.push('\n');
         text
     }
@@ -142,17 +148,22 @@ mod tests {
         let plain = spec("s", "t", plain);
         assert_eq!(
             ToolFile::Python.text(&plain, None),
-            "# First line.\n#\n#   Second\\u{7}.\nasync def mcp__s__t(region: str) -> Any: ...\n"
+            "# First line.\n#\n#   Second\\u{7}.\nasync def mcp__s__t(region: str) -> Any: ...  \
+             # not declared; print a small result first\n"
         );
         assert_eq!(
             ToolFile::TypeScript.text(&plain, None),
             "// First line.\n//\n//   Second\\u{7}.\n\
-             export declare function mcp__s__t(args: { region: string }): Promise<unknown>;\n"
+             export declare function mcp__s__t(args: { region: string }): Promise<unknown>;  \
+             // not declared; print a small result first\n"
         );
         let odd = spec("s", "t", json!({ "properties": { "from": text }, "required": ["from"] }));
         assert_eq!(
             ToolFile::Python.text(&odd, None).lines().last(),
-            Some("async def mcp__s__t(arguments: {\"from\": str}, /) -> Any: ...")
+            Some(
+                "async def mcp__s__t(arguments: {\"from\": str}, /) -> Any: ...  \
+                 # not declared; print a small result first"
+            )
         );
     }
 

@@ -196,26 +196,28 @@ fn remove_if_abandoned(path: &Path) -> io::Result<()> {
 /// Writes new and changed files, and removes those of tools that are gone.
 fn write_changes(folder: &Path, mut before: Files, tree: &ToolTree) -> Files {
     let mut written = Files::new();
-    for spec in tree.tools().take(MAX_FILES) {
+    'tools: for spec in tree.tools().take(MAX_FILES) {
         let Some((server, stem)) = tool_file_location(spec) else { continue };
         if server.len() > MAX_NAME_BYTES || stem.len() > MAX_NAME_BYTES {
             continue;
         }
-        let path = folder.join(server).join(format!("{stem}{}", ToolFile::Python.extension()));
         let current = (Arc::clone(spec), tree.rules.directory.observed(spec));
-        let is_new = before.remove(&path).is_none_or(|earlier| earlier != current);
-        let text = || ToolFile::Python.text(spec, current.1.as_ref());
-        if is_new && let Err(error) = write(&path, &text()) {
-            // If the folder was removed, it is not needed any more.
-            if folder.exists() {
-                tracing::warn!(
-                    "cannot write '{}', which programs would read: {error}",
-                    path.display()
-                );
+        for file in ToolFile::ALL {
+            let path = folder.join(&server).join(format!("{stem}{}", file.extension()));
+            let is_new = before.remove(&path).is_none_or(|earlier| earlier != current);
+            let text = || file.text(spec, current.1.as_ref());
+            if is_new && let Err(error) = write(&path, &text()) {
+                // If the folder was removed, it is not needed any more.
+                if folder.exists() {
+                    tracing::warn!(
+                        "cannot write '{}', which programs would read: {error}",
+                        path.display()
+                    );
+                }
+                break 'tools;
             }
-            break;
+            written.insert(path, current.clone());
         }
-        written.insert(path, current);
     }
     for path in before.keys() {
         _ = fs::remove_file(path);

@@ -17,3 +17,4 @@ mod search;
 mod signatures;
 mod support;
 mod surface;
+mod typescript_check;

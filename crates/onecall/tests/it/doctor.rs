@@ -206,7 +206,7 @@ fn a_configuration_that_is_wrong_does_not_hide_the_rest() {
                     programs run on the embedded Python alone, without packages
                     → set `python` to a CPython from 3.11 on
       ✓ typescript  hello from TypeScript (#)
-      ✓ scratch     programs that name /tmp have a folder in memory there, on python (#)
+      ✓ scratch     programs that name /tmp have a folder in memory there, on python, typescript (#)
 
     servers
       ! servers  not tried, because the configuration is not valid
@@ -279,7 +279,7 @@ fn without_python_there_is_a_reservation() {
                     programs run on the embedded Python alone, without packages
                     → set `python` to a CPython from 3.11 on
       ✓ typescript  hello from TypeScript (#)
-      ✓ scratch     programs that name /tmp have a folder in memory there, on python (#)
+      ✓ scratch     programs that name /tmp have a folder in memory there, on python, typescript (#)
 
     programs
       ! python3  not on PATH: programs run on the embedded Python alone, without packages

@@ -31,7 +31,7 @@ fn a_program_runs_on_the_engine_that_is_asked_for() {
     }
 }
 
-/// What a program can use on an engine, found out by trying.
+/// Tries what programs have on every engine; returns what only some engines offer.
 fn offered(engine: &EngineSpec, language: Language) -> EngineFeatures {
     let (file, shows, reads) = match language {
         Language::Python => {
@@ -39,7 +39,7 @@ fn offered(engine: &EngineSpec, language: Language) -> EngineFeatures {
         }
         Language::TypeScript => (
             "program.ts",
-            "display(new Uint8Array([0x89]))",
+            "display(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))",
             "(await import('fs')).readFileSync('a.txt')",
         ),
     };
@@ -57,13 +57,16 @@ fn offered(engine: &EngineSpec, language: Language) -> EngineFeatures {
         arguments[key] = value;
         gateway.session.call_tool("execute_program", arguments)
     };
-    EngineFeatures {
-        sessions: !execute("1", "session", "a".into()).is_error,
-        files: !execute(reads, "session", Value::Null).is_error,
-        display: !execute(shows, "session", Value::Null).is_error,
-        arguments,
-        check: !execute("1", "dry_run", true.into()).text.contains("It may call any tool"),
+    for (code, key, value) in [
+        ("1", "session", "a".into()),
+        (reads, "session", Value::Null),
+        (shows, "session", Value::Null),
+    ] {
+        assert!(!execute(code, key, value).is_error, "{:?}: {code}", engine.name);
     }
+    let preview = execute("1", "dry_run", true.into()).text;
+    assert!(preview.ends_with("It calls no tools."), "{:?}: {preview}", engine.name);
+    EngineFeatures { arguments }
 }
 
 #[test]

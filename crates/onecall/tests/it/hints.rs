@@ -266,13 +266,12 @@ fn a_module_in_the_workspace_is_the_programs_own() {
 #[test]
 fn typescript_has_the_same_hints() {
     let mut gateway = gateway();
-    let files = "[Programs in TypeScript see no files. Tools that read files: \
-        mcp__web__read_text_file]";
     let cases = [
         ("await fetch('https://example.com')", Some(NETWORK)),
         ("import axios from 'axios';", Some(NETWORK)),
-        ("const fs = require('fs');", Some(files)),
-        ("import { readFileSync } from 'node:fs';", Some(files)),
+        ("import { readFileSync } from 'node:fs'; readFileSync('/etc/passwd')", Some(FILES)),
+        ("import { readFile } from 'fs/promises'; await readFile('/etc/passwd')", Some(FILES)),
+        ("import fs from 'fs'; fs.readFileSync('/tools/missing')", None),
         ("import { exec } from 'child_process';", Some(PROCESSES)),
         ("prompt('name?')", Some(INPUT)),
         ("import x from './servers/nowhere';", None),

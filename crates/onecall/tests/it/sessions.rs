@@ -208,9 +208,34 @@ fn another_engine_needs_another_session() {
 }
 
 #[test]
-fn a_program_that_cannot_have_a_session_loses_none() {
+fn typescript_programs_share_their_variables() {
     let mut gateway = gateway(&json!({}));
-    let arguments = json!({ "code": "1", "session": "a", "language": "typescript" });
-    let refused = gateway.session.call_tool("execute_program", arguments);
-    assert_eq!(failed(&refused), "ValueError: only Python programs can have a session");
+    let mut run = |code: &str| {
+        let arguments = json!({ "code": code, "session": "a", "language": "typescript" });
+        gateway.session.call_tool("execute_program", arguments)
+    };
+    let first = "import { add } from './servers/fixture';
+        const rows: number[] = [1, 2];
+        let total = await add({ a: 1, b: 2 });
+        class Point { constructor(public x: number) {} }
+        function double(x: number) { return x * factor; }
+        const factor = 2;";
+    printed(&run(first));
+    let second = "rows.push(total); total += 1; const factor = 10;
+        console.log(rows, total, new Point(3), double(4), await add({ a: total, b: 0 }));";
+    assert_eq!(printed(&run(second)), "[ 1, 2, 3 ] 4 Point { x: 3 } 40 4\n");
+    assert!(failed(&run("rows.nothing.at(0)")).contains("TypeError: cannot read property 'at'"));
+    assert_eq!(
+        printed(&run("class Point {}; console.log(new Point(), rows.length)")),
+        "Point {} 3\n"
+    );
+    // What a program leaves behind does not disturb the next one.
+    assert!(
+        failed(&run("setTimeout(() => console.log('late'), 5); throw new Error('no')"))
+            .contains("no")
+    );
+    assert_eq!(
+        printed(&run("await new Promise((done) => setTimeout(done, 20)); console.log(1)")),
+        "1\n"
+    );
 }

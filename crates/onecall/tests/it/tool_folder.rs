@@ -88,7 +88,7 @@ fn nobody_can_write_there() {
     for engine in engines() {
         let seen = printed(&gateway.execute_on(engine, code));
         assert!(!seen.contains("done:"), "{engine}: {seen}");
-        assert!(seen.ends_with("\n35\n"), "{engine}: {seen}");
+        assert!(seen.ends_with("\n70\n"), "{engine}: {seen}");
     }
 }
 
@@ -99,16 +99,16 @@ fn it_follows_the_tools() {
     let servers = [fixture("one", &["--tools-file", &file]), fixture("two", &[])];
     home.write("config.json", json!({ "servers": servers }).to_string());
     let mut gateway = gateway(home);
-    let code = "import os; print(sorted(os.listdir('/tools')), os.listdir('/tools/one'))";
-    assert_eq!(gateway.prints(code), "['one', 'two'] ['first.pyi']\n");
+    let code = "import os; print(sorted(os.listdir('/tools')), sorted(os.listdir('/tools/one')))";
+    assert_eq!(gateway.prints(code), "['one', 'two'] ['first.pyi', 'first.ts']\n");
     gateway.home.write_tools("tools.json", &[("second", "The second.")]);
     gateway.wait_for_tool_change();
-    assert_eq!(gateway.prints(code), "['one', 'two'] ['second.pyi']\n");
+    assert_eq!(gateway.prints(code), "['one', 'two'] ['second.pyi', 'second.ts']\n");
 
     // Also for those who do not say that they look.
-    let hidden = "import os; print(os.listdir('/' + 'too' + 'ls/one'))";
+    let hidden = "import os; print(sorted(os.listdir('/' + 'too' + 'ls/one')))";
     gateway.home.write_tools("tools.json", &[("third", "The third.")]);
-    assert!(wait_until(TIMEOUT, || gateway.prints(hidden) == "['third.pyi']\n"));
+    assert!(wait_until(TIMEOUT, || gateway.prints(hidden) == "['third.pyi', 'third.ts']\n"));
     gateway.home.write(
         "config.json",
         json!({ "servers": servers, "tools": { "block": ["mcp__two__*"] } }).to_string(),
@@ -124,7 +124,7 @@ fn it_costs_nothing_until_somebody_looks_and_leaves_nothing_behind() {
     assert_eq!(gateway.prints("print(await mcp__fixture__add(1, 2))"), "3\n");
     let [folder] = on_host(&gateway.home).try_into().expect("one folder");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-    assert_eq!(gateway.prints("import os; print(len(os.listdir('/tools/fixture')))"), "35\n");
+    assert_eq!(gateway.prints("import os; print(len(os.listdir('/tools/fixture')))"), "70\n");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     gateway.session.client().close_stdin();
     gateway.session.client().wait(TIMEOUT).expect("it ends");

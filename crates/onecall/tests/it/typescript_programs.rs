@@ -12,7 +12,7 @@ use testkit::bins;
 use crate::support::Gateway;
 
 /// Fewer programs than this prove little, or were not found.
-const LEAST: usize = 25;
+const LEAST: usize = 48;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs-typescript")

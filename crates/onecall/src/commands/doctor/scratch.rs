@@ -54,7 +54,7 @@ pub(super) async fn check(
     }
     let what = "programs that name /tmp have a folder in memory there";
     let finding = match troubles.is_empty() {
-        true => Finding::green("scratch", format!("{what}, on {}", able.join(" and "))),
+        true => Finding::green("scratch", format!("{what}, on {}", able.join(", "))),
         false => Finding::yellow("scratch", format!("not on every engine: {what}")),
     };
     let finding = troubles.into_iter().fold(finding, Finding::note);

@@ -41,9 +41,23 @@ fn a_success_is_what_the_program_printed() {
 #[test]
 fn nothing_printed_is_said() {
     let mut gateway = Gateway::new();
-    for silent in ["x = 1", "", "\n# a comment\n", "'a' + 'b'", "await mcp__fixture__add(1, 2)"] {
+    for silent in ["x = 1", "", "\n# a comment\n", "None", "[].append(1)", "x = 1\n'a comment'"] {
         assert_eq!(answer(&mut gateway, silent), success("(no output)"), "{silent:?}");
     }
+    for (unseen, kind) in [
+        ("'a' + 'b'", "str"),
+        ("rows = [1]\nrows", "list"),
+        ("await mcp__fixture__add(1, 2)", "int"),
+        ("return {}", "dict"),
+        ("class Total: pass\nTotal()", "Total"),
+    ] {
+        let expected = format!(
+            "(no output)\nOnly what is printed comes back; the last expression has a value of type \
+             {kind}."
+        );
+        assert_eq!(answer(&mut gateway, unseen), success(&expected), "{unseen:?}");
+    }
+    assert_eq!(answer(&mut gateway, "print(1)\n2"), success("1\n"));
 }
 
 #[test]

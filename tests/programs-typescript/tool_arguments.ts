@@ -1,0 +1,12 @@
+const given: unknown[] = [];
+const show = async (value: unknown) => given.push(await mcp__fixture__echo({ value }));
+await show(new Date(0));
+await show({ nested: { list: [1, "two", null, true] }, skipped: undefined });
+await show([1.5, 1e21]);
+await show("ünïcode \u0000 \n");
+console.log(given);
+const options: { a?: number; b?: number } = { a: 2 };
+options.b = 40;
+console.log(await mcp__fixture__add(options), await mcp__fixture__add({ ...options, a: 1 }));
+const call = mcp__fixture__add;
+console.log(await call({ a: 0.1, b: 0.2 }), await [1, 2, 3].reduce(async (sum, n) => mcp__fixture__add({ a: await sum, b: n }), Promise.resolve(0)));
