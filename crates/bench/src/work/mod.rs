@@ -10,6 +10,7 @@ mod durable;
 mod engines;
 mod hello;
 mod memory;
+mod page;
 mod parallel;
 mod plans;
 mod policy;
@@ -30,7 +31,7 @@ pub struct Work {
 }
 
 /// All measurements, in the order of the report.
-pub const WORKS: [Work; 19] = [
+pub const WORKS: [Work; 20] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "cache", measure: cache::measure },
@@ -50,6 +51,7 @@ pub const WORKS: [Work; 19] = [
     Work { name: "crowd", measure: crowd::measure },
     Work { name: "catalog", measure: catalog::measure },
     Work { name: "servers", measure: servers::measure },
+    Work { name: "page", measure: page::measure },
 ];
 
 /// The smallest program that shows it ran.
