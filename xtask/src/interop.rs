@@ -16,7 +16,7 @@ type InstalledPaths = Vec<(&'static str, PathBuf)>;
 /// One independent installation: its name, and the function that does it.
 type Installation = (&'static str, fn() -> Result<InstalledPaths, String>);
 
-const INSTALLATIONS: [Installation; 9] = [
+const INSTALLATIONS: [Installation; 10] = [
     ("packages from npm", npm_packages),
     ("the Inspector", inspector),
     ("Claude Code", claude_code),
@@ -25,6 +25,7 @@ const INSTALLATIONS: [Installation; 9] = [
     ("Python SDK 1", || environment("ONECALL_INTEROP_SDK_1", "sdk-1")),
     ("FastMCP", || environment("ONECALL_INTEROP_FASTMCP", "fastmcp")),
     ("generated TypeScript", typescript),
+    ("barriers on the page", || Ok(vec![("ONECALL_INTEROP_AXE", npm::install("axe-core")?)])),
     ("generated Python", || environment("ONECALL_INTEROP_TYPING", "typing")),
 ];
 
@@ -69,6 +70,19 @@ fn typescript() -> Result<InstalledPaths, String> {
 
 fn environment(variable: &'static str, name: &str) -> Result<InstalledPaths, String> {
     Ok(vec![(variable, venv::install(name)?)])
+}
+
+/// Opens every page in a browser, with every hostile text; arguments are passed to the test binary.
+pub fn browser(arguments: &[String]) -> Result<(), String> {
+    if !testkit::browser::is_installed() {
+        return Err(testkit::browser::MISSING.to_owned());
+    }
+    cargo::build_binaries()?;
+    let axe = ("ONECALL_INTEROP_AXE", npm::install("axe-core")?);
+    let variables = [axe, ("ONECALL_BROWSER_LONG", PathBuf::from("1"))];
+    test::run_modules(&["browser::"], arguments, &variables)?;
+    eprintln!("pictures of all pages are in {}", cargo::output("screenshots").display());
+    Ok(())
 }
 
 /// Runs only this suite; arguments are passed to the test binary.

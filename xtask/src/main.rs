@@ -1,6 +1,6 @@
-//! The commands of this repository: `cargo xtask demo | test | interop | side-by-side | conformance |
-//! containers | container-profile | fuzz | bench | soak | kill | fleet | users | resume-corpus | tokens | quality |
-//! deny | licences | messages | sbom | dist`.
+//! The commands of this repository: `cargo xtask demo | test | interop | browser | side-by-side |
+//! conformance | containers | container-profile | fuzz | bench | soak | kill | fleet | users |
+//! resume-corpus | tokens | quality | deny | licences | messages | sbom | dist`.
 
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a developer reads what this says")]
 
@@ -34,6 +34,7 @@ Usage: cargo xtask <COMMAND>
   demo               build onecall and show its main job on built-in data
   test               run the whole test suite, formatting and lints aside
   interop            run the part of it that needs published MCP servers and clients
+  browser            open every page in a browser, look for barriers, and write pictures to target
   side-by-side       run the part of it that compares programs with an in-process server (see --help)
   conformance        run the part of it that is the MCP conformance suite, against both of our sides
   containers         run every attack in emulations of a container, as root and as an ordinary user
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         "demo" => demo::run(),
         "test" => test::run(rest),
         "interop" => interop::run(rest),
+        "browser" => interop::browser(rest),
         "side-by-side" => side_by_side::run(rest),
         "conformance" => test::conformance(),
         "conformance-client" => conformance::client(rest),

@@ -29,6 +29,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if testkit::postgres::binaries().is_none() {
         eprintln!("skipped: PostgreSQL is not installed, so no test of the store in a database");
     }
+    if !testkit::browser::is_installed() {
+        eprintln!("{}", testkit::browser::MISSING);
+    }
     cargo::build_binaries()?;
     let mut test = cargo("test");
     test.args(["--workspace", "--no-fail-fast", "--"]).args(arguments);

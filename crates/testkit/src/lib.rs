@@ -11,6 +11,7 @@
 
 pub mod authorization;
 pub mod bins;
+pub mod browser;
 pub mod cargo;
 pub mod collector;
 pub mod container;

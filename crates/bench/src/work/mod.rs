@@ -11,6 +11,7 @@ mod engines;
 mod fleet;
 mod hello;
 mod memory;
+mod page;
 mod parallel;
 mod plans;
 mod policy;
@@ -52,6 +53,7 @@ pub const WORKS: [Work; 20] = [
     Work { name: "crowd", measure: crowd::measure },
     Work { name: "catalog", measure: catalog::measure },
     Work { name: "servers", measure: servers::measure },
+    Work { name: "page", measure: page::measure },
 ];
 
 /// The smallest program that shows it ran.

@@ -199,7 +199,7 @@ fn program_around(context: &PageContext, line: Option<u32>, run: Option<&Durable
     let first = line.saturating_sub(LINES_AROUND + 1);
     let lines = program.lines().enumerate().skip(first).take(2 * LINES_AROUND + 1);
     html! {
-        div.source tabindex="0" role="region" aria-label="The program around the call" { table.program { tbody {
+        div.source tabindex="0" role="group" aria-label="The program around the call" { table.program { tbody {
             @for (index, text) in lines {
                 tr.waits[index + 1 == line] {
                     td.ln { (index + 1) }

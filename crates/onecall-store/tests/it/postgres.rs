@@ -59,7 +59,7 @@ fn a_newer_schema_is_refused() {
     let text = timely_error(|| place.open().put_run(&run("b", 1)));
     assert!(
         text.ends_with(
-            "has version 99, and this onecall supports versions up to 1; update onecall"
+            "has version 99, and this onecall supports versions up to 2; update onecall"
         ),
         "{text}"
     );
@@ -71,10 +71,10 @@ fn a_newer_schema_is_refused() {
 fn a_look_changes_nothing() {
     let Some(Place::Database(url)) = Place::database() else { return };
     let seen = inspect_database(&Secret::new(url.as_str())).unwrap();
-    assert_eq!((seen.version, seen.newest), (None, 1));
+    assert_eq!((seen.version, seen.newest), (None, 2));
     assert!(!seen.address.contains(PASSWORD) && seen.address.starts_with("postgres://127.0.0.1:"));
     open(&url).put_run(&run("a", 1)).unwrap();
-    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(1));
+    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(2));
 }
 
 #[test]

@@ -16,6 +16,7 @@ const ROUNDS: usize = 20;
 
 on_every_store!(
     a_run_comes_back_as_it_was,
+    runs_are_found_by_every_filter,
     many_write_at_once,
     a_record_says_why_its_run_cannot_be_replayed,
     many_begin_it_at_once,
@@ -121,6 +122,47 @@ fn a_run_comes_back_as_it_was(place: &Place) {
     let mut calls = Vec::new();
     store.for_each_call(since, &mut |id, call| calls.push((id.to_string(), call.name))).unwrap();
     assert_eq!(calls, [("b2".to_owned(), "mcp__x__y".to_owned())]);
+}
+
+fn runs_are_found_by_every_filter(place: &Place) {
+    let store = place.open();
+    for (number, started) in [(1, 1_000), (2, 2_000), (3, 2_000)] {
+        let mut run = run(&format!("b{number}"), started);
+        run.run.user = UserName::from_existing(format!("user{number}"));
+        run.run.client = format!("Client {number}_%");
+        run.run.outcome = if number == 1 { "ok" } else { "timed_out" }.to_owned();
+        run.run.error = (number == 2).then(|| ("E".to_owned(), "no Needle".to_owned()));
+        run.calls[0].server = format!("server{number}");
+        run.program = format!("print({number})");
+        run.output = Some(format!("printed {number}"));
+        store.put_run(&run).unwrap();
+    }
+    let everything = RunFilter::default;
+    let text = |text: &str| Some(text.to_owned());
+    let user = Some(UserName::from_existing("user3"));
+    let after = |started, id| {
+        Some(RunPosition { started: Timestamp(started), id: RunId::from_existing(id) })
+    };
+    let until = Some(Timestamp(2_000));
+    let rows: [(RunFilter, &[&str]); 14] = [
+        (everything(), &["b3", "b2", "b1"]),
+        (RunFilter { user, ..everything() }, &["b3"]),
+        (RunFilter { client: text("client 2_"), ..everything() }, &["b2"]),
+        (RunFilter { client: text("%"), ..everything() }, &["b3", "b2", "b1"]),
+        (RunFilter { client: text("2%"), ..everything() }, &[]),
+        (RunFilter { server: text("server1"), ..everything() }, &["b1"]),
+        (RunFilter { server: text("server"), ..everything() }, &[]),
+        (RunFilter { outcome: text("timed_out"), ..everything() }, &["b3", "b2"]),
+        (RunFilter { text: text("needle"), ..everything() }, &["b2"]),
+        (RunFilter { text: text("PRINT(3"), ..everything() }, &["b3"]),
+        (RunFilter { text: text("printed 1"), failed: true, ..everything() }, &[]),
+        (RunFilter { until, ..everything() }, &["b1"]),
+        (RunFilter { after: after(2_000, "b3"), ..everything() }, &["b2", "b1"]),
+        (RunFilter { after: after(2_000, "b2"), limit: Some(5), ..everything() }, &["b1"]),
+    ];
+    for (filter, expected) in rows {
+        assert_eq!(ids(&*store, &filter), expected, "{filter:?}");
+    }
 }
 
 fn many_write_at_once(place: &Place) {

@@ -240,7 +240,7 @@ fn a_newer_store_is_left_alone() {
     drop(newer);
     let store = folder.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 8"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 9"), "{text}");
     assert_eq!(folder.set_aside(), [""; 0]);
 }
 

@@ -9,6 +9,7 @@ mod argument_check;
 mod argument_forms;
 mod attacks;
 mod audit;
+mod browser;
 mod cache;
 mod calls;
 mod changes;

@@ -127,7 +127,7 @@ fn changed_lines(shown: &[(usize, &String)]) -> Markup {
     let gaps: Vec<bool> =
         gaps.map(|(index, last)| last.is_some_and(|last| last + 1 < index)).collect();
     html! {
-        div.source tabindex="0" role="region" aria-label="Differences" { table.diff { tbody {
+        div.source tabindex="0" role="group" aria-label="Differences" { table.diff { tbody {
             @for ((_, line), gap) in shown.iter().zip(gaps).take(MAX_LINES) {
                 @if gap { tr.gap { td { "…" } td {} } }
                 @let class = match line.chars().next() { Some('+') => "added", Some('-') => "removed", _ => "" };

@@ -84,7 +84,7 @@ pub(super) fn program(
     let is_cut = total > first.saturating_add(length);
     html! {
         @if record.program.is_empty() { p.muted { "This run has no program." } }
-        div.source role="region" aria-label="Program" tabindex="0" { table.program { tbody {
+        div.source role="group" aria-label="Program" tabindex="0" { table.program { tbody {
             @for (index, line) in shown {
                 @let number = index + 1;
                 tr #{ "line-" (number) } .failed[failed_line == Some(number)] {

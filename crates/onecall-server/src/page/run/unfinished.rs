@@ -38,7 +38,7 @@ pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, Page
         }
         @if !program.is_empty() {
             section { h2 { "Program" }
-                div.source tabindex="0" role="region" aria-label="Program" { table.program { tbody {
+                div.source tabindex="0" role="group" aria-label="Program" { table.program { tbody {
                     @for (index, line) in program.lines().enumerate().take(MAX_LINES) {
                         @let asks = open.iter().any(|it| it.question.line.and_then(|line| usize::try_from(line).ok()) == Some(index + 1));
                         tr #{ "line-" (index + 1) } .waits[asks] {

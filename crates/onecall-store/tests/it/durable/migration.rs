@@ -53,6 +53,6 @@ fn a_newer_store_with_runs_is_left_alone() {
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
     let text = opened(&folder).durable_runs(true).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 8"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 9"), "{text}");
     assert_eq!(folder.set_aside(), [""; 0]);
 }

@@ -8,6 +8,8 @@ mod runs;
 mod sign_in;
 mod stores;
 
+pub use injection::hostile_home;
+
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};

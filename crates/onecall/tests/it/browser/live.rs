@@ -1,0 +1,79 @@
+//! What changes while a page is open: new runs, questions, and answers of other people.
+
+use serde_json::json;
+
+use super::{OpenPage, has_browser};
+use crate::page::{Background, PageProcess, recorded_home, run};
+
+#[test]
+fn two_people_see_a_question_and_its_answer_at_once() {
+    if !has_browser() {
+        return;
+    }
+    let approvals = json!({ "ask": ["mcp__files__delete"], "wait_seconds": 60 });
+    let home = recorded_home(&json!({ "approvals": approvals }));
+    let people = [0, 1].map(|_| OpenPage::new(PageProcess::start(&home), 1200, 800));
+    let [one, other] = &people;
+    for person in &people {
+        person.open("/page/inbox");
+        assert!(person.browser.becomes("document.getElementById('nothing-waits')"));
+    }
+    let code = "for name in ['a', 'b']:\n    print(await mcp__files__delete(path=name))";
+    let program = Background::start(home.onecall_with_config(&["run", "-e", code]));
+    // Both learn of it without loading the page again.
+    for person in &people {
+        assert!(person.browser.becomes("document.querySelector('[data-question]')"));
+        assert!(person.browser.becomes("document.title.startsWith('(1) ')"));
+        assert!(person.browser.becomes("!document.getElementById('inbox-count').hidden"));
+    }
+    let first =
+        one.browser.script("return document.querySelector('[data-question]').dataset.question");
+    // What one person types stays while other things change.
+    other.browser.script("document.querySelector('textarea').value = '{\"path\": \"typed\"}'");
+    one.browser.type_keys("j");
+    assert!(one.browser.becomes("document.activeElement.dataset.question"));
+    one.browser.type_keys("a");
+    let another = format!("document.querySelector('[data-question]')?.dataset.question > {first}");
+    for person in &people {
+        assert!(person.browser.becomes(&another), "the second question does not appear");
+    }
+    let answered = "document.getElementById('answered').textContent.includes('approved')";
+    assert!(other.browser.becomes(answered), "the answer of the first person is not shown");
+    // The second one is denied with the keyboard, by the other person.
+    other.browser.type_keys("j");
+    assert!(other.browser.becomes("document.activeElement.dataset.question"));
+    other.browser.type_keys("d");
+    assert!(other.browser.becomes("document.activeElement.name === 'reason'"));
+    other.browser.type_keys("keep it\u{e007}");
+    let ended = program.ended();
+    assert_eq!(ended.stdout, "deleted\n", "{ended:?}");
+    assert!(ended.stderr.contains("keep it"), "{ended:?}");
+    for person in &people {
+        assert!(person.browser.becomes("document.getElementById('nothing-waits')"));
+        person.check("the inbox at the end");
+    }
+}
+
+#[test]
+fn runs_appear_in_the_list_and_time_lines_can_be_zoomed() {
+    if !has_browser() {
+        return;
+    }
+    let home = recorded_home(&json!({}));
+    let open = OpenPage::new(PageProcess::start(&home), 1200, 800);
+    open.open("/page/runs");
+    assert!(open.browser.becomes("document.body.textContent.includes('Nothing ran yet')"));
+    let id = run(&home, "for n in range(5):\n    print(await mcp__files__read(path=str(n)))");
+    let row = format!("document.querySelector('a[href=\"/page/runs/{id}\"]')");
+    assert!(open.browser.becomes(&row), "the run does not appear");
+    open.open(&format!("/page/runs/{id}"));
+    let drag = "const svg = document.querySelector('svg.timeline'), box = svg.getBoundingClientRect();
+        const send = (kind, part) => svg.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
+          clientX: box.left + box.width * part, clientY: box.top + 3 }));
+        svg.setPointerCapture = () => {};
+        send('pointerdown', 0.4); send('pointermove', 0.5); send('pointerup', 0.6);";
+    open.browser.script(drag);
+    assert!(open.browser.becomes("location.search.includes('from=')"));
+    assert!(open.browser.becomes("document.querySelectorAll('table.calls tbody tr').length < 5"));
+    open.check("a part of a time line");
+}
