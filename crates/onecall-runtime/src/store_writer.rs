@@ -182,10 +182,15 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
             last_logged = None;
             let dropped = state.dropped.load(Ordering::Relaxed).saturating_sub(dropped_before);
             let waiting = state.waiting.load(Ordering::Relaxed);
-            tracing::info!(
-                "the store can be reached again: {waiting} writes have waited for it, and {dropped} were \
-                 dropped"
-            );
+            match dropped {
+                0 => tracing::info!(
+                    "the store can be reached again; {waiting} more writes have waited"
+                ),
+                _ => tracing::warn!(
+                    "the store can be reached again; {waiting} more writes have waited, and {dropped} were \
+                     dropped"
+                ),
+            }
         }
     }
 }
