@@ -259,14 +259,13 @@ mod tests {
             }
             put(store, 0)
         });
+        // The thread has taken it out of the queue.
+        tries.recv_timeout(TIMEOUT).unwrap();
         for number in 1..2_000 {
             writer.submit(1, move |store| put(store, number));
         }
-        for _ in 0..2 {
-            tries.recv_timeout(TIMEOUT).unwrap();
-        }
+        tries.recv_timeout(TIMEOUT).unwrap();
         let (waiting, dropped) = (writer.waiting(), writer.dropped());
-        // The thread has taken the first one out of the queue.
         assert_eq!(waiting, u64::try_from(QUEUE_LENGTH).unwrap() + 1);
         assert_eq!(waiting + dropped, 2_000);
         drop(restore);
