@@ -182,10 +182,15 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
             last_logged = None;
             let dropped = state.dropped.load(Ordering::Relaxed).saturating_sub(dropped_before);
             let waiting = state.waiting.load(Ordering::Relaxed);
-            tracing::info!(
-                "the store can be reached again: {waiting} writes have waited for it, and {dropped} were \
-                 dropped"
-            );
+            match dropped {
+                0 => tracing::info!(
+                    "the store can be reached again; {waiting} more writes have waited"
+                ),
+                _ => tracing::warn!(
+                    "the store can be reached again; {waiting} more writes have waited, and {dropped} were \
+                     dropped"
+                ),
+            }
         }
     }
 }
@@ -254,14 +259,13 @@ mod tests {
             }
             put(store, 0)
         });
+        // The thread has taken it out of the queue.
+        tries.recv_timeout(TIMEOUT).unwrap();
         for number in 1..2_000 {
             writer.submit(1, move |store| put(store, number));
         }
-        for _ in 0..2 {
-            tries.recv_timeout(TIMEOUT).unwrap();
-        }
+        tries.recv_timeout(TIMEOUT).unwrap();
         let (waiting, dropped) = (writer.waiting(), writer.dropped());
-        // The thread has taken the first one out of the queue.
         assert_eq!(waiting, u64::try_from(QUEUE_LENGTH).unwrap() + 1);
         assert_eq!(waiting + dropped, 2_000);
         drop(restore);

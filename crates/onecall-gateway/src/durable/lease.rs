@@ -4,9 +4,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Weak;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onecall_core::{RunId, Timestamp};
+use tokio::time::timeout;
 
 use super::DurableRuns;
 use super::live::StopReason;
@@ -34,7 +35,8 @@ pub(super) fn random_bytes() -> io::Result<[u8; 32]> {
 
 impl DurableRuns {
     /// Renews the leases of all runs in this process, until the gateway ends. While there are none, the
-    /// store is released.
+    /// store is released. If others continue the runs of gateways that end, a run whose lease could not be
+    /// renewed in time is stopped: two answers of one run could differ.
     pub(super) async fn renew_leases(runs: Weak<Self>) {
         let Some(lease) = runs.upgrade().map(|runs| runs.lease) else { return };
         loop {
@@ -48,11 +50,12 @@ impl DurableRuns {
                 runs.release_idle_store().await;
                 continue;
             }
-            let renewed = runs
-                .with_store(move |store| store.renew_leases(&leases, Timestamp::now(), lease))
-                .await;
-            match renewed {
-                Ok(lost) => {
+            let pause = lease / RENEWALS_PER_LEASE;
+            let sent = Instant::now();
+            let renewal =
+                runs.with_store(move |store| store.renew_leases(&leases, Timestamp::now(), lease));
+            match timeout(pause, renewal).await {
+                Ok(Ok(lost)) => {
                     live.iter().filter(|run| lost.contains(&run.id)).for_each(|run| {
                         tracing::info!(
                             "run {}: another process has taken it over or ended it",
@@ -60,8 +63,25 @@ impl DurableRuns {
                         );
                         run.stop(StopReason::LeaseLost);
                     });
+                    if runs.continues_interrupted {
+                        live.iter().for_each(|run| run.set_lease_end(sent + lease));
+                    }
                 }
-                Err(error) => tracing::warn!("leases of runs cannot be renewed: {error}"),
+                Ok(Err(error)) => tracing::warn!("leases of runs cannot be renewed: {error}"),
+                Err(_) => {
+                    tracing::warn!("leases of runs cannot be renewed: the store does not respond");
+                }
+            }
+            if runs.continues_interrupted {
+                // A run that was never renewed has begun after the last renewal, two pauses ago at most.
+                live.iter().for_each(|run| run.assume_lease_end(sent + lease - 2 * pause));
+                for run in live.iter().filter(|run| run.is_lease_over()) {
+                    tracing::warn!(
+                        "run {}: its lease is over, so another gateway may have it",
+                        run.id
+                    );
+                    run.stop(StopReason::LeaseLost);
+                }
             }
         }
     }

@@ -44,6 +44,8 @@ struct LiveState {
     unannounced: BTreeSet<u64>,
     waiting_since: Option<Instant>,
     answer: Option<Arc<RunAnswer>>,
+    /// When the lease ends unless it is renewed, if it is known. Another process may have the run then.
+    lease_end: Option<Instant>,
 }
 
 /// Whether a question is announced.
@@ -162,8 +164,26 @@ impl LiveRun {
         self.journal.in_place()
     }
 
+    /// Sets the answer of the run, unless its lease is over: then it has the answer that is in the store.
     pub(super) fn set_answer(&self, answer: Arc<RunAnswer>) {
-        self.lock().answer = Some(answer);
+        if !self.is_lease_over() {
+            self.lock().answer = Some(answer);
+        }
+    }
+
+    /// Notes until when the lease lasts.
+    pub(super) fn set_lease_end(&self, end: Instant) {
+        self.lock().lease_end = Some(end);
+    }
+
+    /// Notes until when a lease lasts at least that was never renewed.
+    pub(super) fn assume_lease_end(&self, end: Instant) {
+        self.lock().lease_end.get_or_insert(end);
+    }
+
+    /// Whether the lease could not be renewed before it ended.
+    pub(super) fn is_lease_over(&self) -> bool {
+        self.lock().lease_end.is_some_and(|end| end <= Instant::now())
     }
 
     /// The answer of the run, if it has ended.

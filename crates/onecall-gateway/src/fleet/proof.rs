@@ -245,7 +245,7 @@ mod tests {
         let check = |gateway: &Fleet, method: &str, target: &str| {
             gateway.check_proof(&proof, method, target).map(drop)
         };
-        assert_eq!(check(&third, "POST", "/mcp"), Err(InvalidProof::OtherRequest));
+        assert_eq!(check(&third, "POST", "/mcp"), Err(InvalidProof::OtherGateway));
         assert_eq!(check(&to, "DELETE", "/mcp"), Err(InvalidProof::OtherRequest));
         assert_eq!(check(&to, "POST", "/mcp?x"), Err(InvalidProof::OtherRequest));
         assert_eq!(check(&to, "POST", "/mcp"), Ok(()));

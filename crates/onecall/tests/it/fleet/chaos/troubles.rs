@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use super::gateways::Place;
 use crate::durable::Random;
 
-/// How long a gateway is cut off from the database at most: two leases.
-pub const LONGEST_CUT: Duration = Duration::from_secs(2 * super::gateways::LEASE_SECONDS);
+/// How long a gateway is cut off from the database at most: longer than a call to the store waits, and several
+/// leases.
+pub const LONGEST_CUT: Duration = Duration::from_secs(4 * super::gateways::LEASE_SECONDS);
 
 /// The longest time between two troubles, in milliseconds.
 const LONGEST_PEACE: u64 = 2_000;
