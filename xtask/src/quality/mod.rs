@@ -6,6 +6,7 @@ mod agentdojo;
 mod bfcl;
 mod corpus;
 mod driver;
+mod fidelity;
 mod mutations;
 mod options;
 mod page;
@@ -27,11 +28,12 @@ struct Part {
     run: fn(&Setup) -> Result<Section, String>,
 }
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     Part { name: "bfcl", install: packages, run: bfcl::run },
     Part { name: "agentdojo", install: packages, run: agentdojo::run },
     Part { name: "corpus", install: packages_and_servers, run: corpus::run },
     Part { name: "mutations", install: packages_and_servers, run: mutations::run },
+    Part { name: "fidelity", install: packages_and_tests, run: fidelity::run_tests },
 ];
 
 fn packages() -> Result<(), String> {
@@ -41,6 +43,11 @@ fn packages() -> Result<(), String> {
 fn packages_and_servers() -> Result<(), String> {
     packages()?;
     corpus::servers().map(|_| ())
+}
+
+fn packages_and_tests() -> Result<(), String> {
+    packages()?;
+    fidelity::tests().map(|_| ())
 }
 
 /// Runs the parts, prints what they count, and fails if one falls short of its goal.

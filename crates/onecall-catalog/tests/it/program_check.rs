@@ -193,8 +193,12 @@ print(f"{mcp__sales__note('b')}")
 print(json.dumps(mcp__sales__note("c"), indent=2))
 rows = mcp__sales__note("d")
 print(len(rows))
+import ast
+import re
+ast.literal_eval(mcp__sales__note("e"))
+re.search("a", mcp__sales__note("f"))
 "#;
-    assert_eq!(lines(source), [3, 4, 5, 7]);
+    assert_eq!(lines(source), [3, 4, 5, 7, 10, 11]);
     assert_snapshot!(told("print(mcp__sales__note())"), @r#"
       File "<program>", line 1
         print(mcp__sales__note())
@@ -208,6 +212,7 @@ fn loops_that_certainly_have_an_iteration_are_followed() {
     let programs = [
         "for region in ['north', 'south']:\n    await mcp__sales__order()",
         "for number in range(3):\n    await mcp__sales__order()",
+        "while True:\n    await mcp__sales__order()\n    break",
         "regions = ('north', 'south')\nfor at, region in enumerate(regions):\n    await mcp__sales__order()",
         "limits = {'north': 1}\nfor region, limit in limits.items():\n    await mcp__sales__order()",
         "rows = [await mcp__sales__order() for region in ['north']]",
@@ -318,6 +323,7 @@ fn what_might_succeed_is_let_through() {
         "from sys import exit as leave\nleave()\nawait mcp__sales__order()",
         "raise ValueError\nawait mcp__sales__order()",
         "def get():\n    if rows:\n        return 1\n    mcp__sales__order()\nget()",
+        "while True:\n    if rows:\n        break\n    await mcp__sales__order()",
         "for row in []:\n    await mcp__sales__order()",
         "for row in [*rows]:\n    await mcp__sales__order()",
         "for number in range(count):\n    await mcp__sales__order()",

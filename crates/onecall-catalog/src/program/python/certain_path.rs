@@ -136,7 +136,12 @@ impl<'a> CertainPath<'a> {
                 }
             }
             Stmt::If(it) => self.expr(&it.test, Awaited::Perhaps),
-            Stmt::While(it) => self.expr(&it.test, Awaited::Perhaps),
+            Stmt::While(it) => {
+                self.expr(&it.test, Awaited::Perhaps);
+                if matches!(&*it.test, Expr::BooleanLiteral(test) if test.value) {
+                    self.body(&it.body);
+                }
+            }
             Stmt::With(it) => {
                 self.exprs(it.items.first().map(|item| &item.context_expr));
                 let mut managers = it.items.iter().map(|item| &item.context_expr);

@@ -36,6 +36,14 @@ const FAILING: [&str; 17] = [
     "sum",
 ];
 
+/// Functions of modules that read their arguments.
+const FAILING_IN_MODULES: [(&str, &[&str]); 4] = [
+    ("ast", &["literal_eval", "parse"]),
+    ("json", &["dumps", "loads"]),
+    ("re", &["findall", "finditer", "fullmatch", "match", "search", "split", "sub"]),
+    ("statistics", &["fmean", "mean", "median", "stdev"]),
+];
+
 impl CoroutineUse {
     /// What a call does with coroutines among its positional arguments, if that is known.
     pub(super) fn by(call: &ExprCall, names: &BoundNames<'_>) -> Option<Self> {
@@ -47,13 +55,16 @@ impl CoroutineUse {
                 (call.arguments.args.len() == 1).then_some(Self::Fails)
             }
             Expr::Attribute(function) => {
-                let is_json = matches!(&*function.value, Expr::Name(it) if it.id == "json")
-                    && names.is_module("json")
+                let Expr::Name(module) = &*function.value else { return None };
+                let is_function = FAILING_IN_MODULES.iter().any(|(name, functions)| {
+                    module.id == *name && functions.contains(&function.attr.as_str())
+                }) && names.is_module(&module.id)
                     && !names.is_bound(&function.attr);
-                let has_default = call.arguments.find_keyword("default").is_some()
-                    || call.arguments.find_keyword("cls").is_some();
-                (is_json && ["dumps", "loads"].contains(&function.attr.as_str()) && !has_default)
-                    .then_some(Self::Fails)
+                // `json.dumps` can be told how to write anything.
+                let is_told_how = ["cls", "default"]
+                    .iter()
+                    .any(|name| call.arguments.find_keyword(name).is_some());
+                (is_function && !is_told_how).then_some(Self::Fails)
             }
             _ => None,
         }

@@ -1,0 +1,110 @@
+//! Tests of CPython's standard library on the embedded Python.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Map, Value};
+
+use super::driver::{Setup, folder, number, python, sum, text};
+use super::page::Section;
+
+/// Debian's packages with the tests of CPython 3.11, and with what the tests share.
+const PACKAGES: [&str; 2] =
+    ["libpython3.11-testsuite=3.11.2-6+deb12u9", "libpython3.11-stdlib=3.11.2-6+deb12u9"];
+
+/// The modules of a sample.
+const SAMPLE: [&str; 3] = ["string", "textwrap", "html"];
+
+/// The share of tests that has to pass in a sample, in percent.
+const SAMPLE_GOAL: u64 = 90;
+
+/// The folder with the package `test`. Downloads and unpacks it on first use; nothing is installed.
+pub fn tests() -> Result<PathBuf, String> {
+    let tests = folder().join("cpython-tests");
+    if tests.join("test/support").is_dir() {
+        return Ok(tests);
+    }
+    let debian = folder().join("debian");
+    let unpacked = debian.join("unpacked");
+    let unwritable =
+        |error: std::io::Error| format!("{} cannot be written: {error}", debian.display());
+    fs::create_dir_all(&unpacked).map_err(unwritable)?;
+    let mut download = Command::new("apt-get");
+    download.arg("download").args(PACKAGES).current_dir(&debian);
+    run(download)?;
+    for file in fs::read_dir(&debian).map_err(unwritable)?.flatten() {
+        let path = file.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            let mut unpack = Command::new("dpkg-deb");
+            unpack.arg("-x").arg(path).arg(&unpacked);
+            run(unpack)?;
+        }
+    }
+    fs::create_dir_all(&tests).map_err(unwritable)?;
+    let package = unpacked.join("usr/lib/python3.11/test");
+    fs::rename(&package, tests.join("test")).map_err(unwritable)?;
+    Ok(tests)
+}
+
+fn run(mut command: Command) -> Result<(), String> {
+    let shown = Path::new(command.get_program()).display().to_string();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let done = command.output().map_err(|error| format!("{shown}: {error}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(format!("{shown} failed: {}", said.lines().last().unwrap_or("it does not say why")))
+}
+
+/// Runs the tests of every module, or of a few.
+pub fn run_tests(setup: &Setup) -> Result<Section, String> {
+    let wanted: &[&str] = setup.size(&[], &SAMPLE);
+    let wanted: Vec<String> = wanted.iter().map(|&module| module.to_owned()).collect();
+    let reports = setup.run(&python()?, "fidelity.py", &wanted, &[("QUALITY_TESTS", tests()?)])?;
+    let (passed, failed) = (sum(&reports, "ok"), sum(&reports, "failed"));
+    let percent = passed * 100 / (passed + failed).max(1);
+    let mut shortfalls = Vec::new();
+    if setup.sample && percent < SAMPLE_GOAL {
+        shortfalls.push(format!("{percent} % of CPython's tests pass, not {SAMPLE_GOAL} %"));
+    }
+    let mut rows =
+        String::from("| module | pass | fail | skipped | not reached |\n|---|---|---|---|---|\n");
+    for report in &reports {
+        rows.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            text(report, "module"),
+            number(report, "ok"),
+            number(report, "failed"),
+            number(report, "skipped"),
+            number(report, "missing"),
+        ));
+    }
+    let summary = format!("{passed} of {} of CPython's tests pass ({percent} %)", passed + failed);
+    let body = format!(
+        "The embedded Python runs CPython's own tests of the modules that programs use (Debian's\n\
+         `libpython3.11-testsuite`). Only tests that CPython passes here are counted. They are tests of 3.11, and the\n\
+         embedded Python is 3.14, so a test of something that changed in between fails on both sides of the change.\n\
+         Tests that need what the sandbox denies, such as processes and sockets, fail or are skipped. A module of\n\
+         tests gets a limited time; what it does not reach in that time is neither a pass nor a failure. `sqlite3` is\n\
+         missing in the embedded Python, so its tests are not run.\n\n\
+         {rows}\n\
+         {summary}. [Engines](engines.md#differences-that-programs-may-meet) names the differences that programs may meet.\n\n\
+         <details><summary>What fails</summary>\n\n{}\n</details>",
+        render_failures(&reports),
+    );
+    Ok(Section { title: "Python fidelity", summary, body, shortfalls })
+}
+
+fn render_failures(reports: &[Value]) -> String {
+    let empty = Map::new();
+    let mut shown = String::new();
+    for report in reports {
+        let others = report.get("others").and_then(Value::as_object).unwrap_or(&empty);
+        for test in others.keys() {
+            shown.push_str(&format!("- `{}`\n", test.trim_start_matches("test.")));
+        }
+    }
+    shown
+}
