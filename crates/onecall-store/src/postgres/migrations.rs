@@ -1,5 +1,6 @@
 //! The schema of the store and the migrations from older versions. A released migration is never
-//! changed.
+//! changed. A migration only adds, because gateways of the version before use the schema until they are
+//! stopped.
 
 use deadpool_postgres::ClientWrapper;
 
