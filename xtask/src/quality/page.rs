@@ -29,9 +29,9 @@ pub struct Section {
 }
 
 /// The whole page.
-pub fn render(sections: &[Section], took: Duration) -> String {
+pub fn render(sections: &[Section], profile: &str, took: Duration) -> String {
     let mut page = format!(
-        "{INTRODUCTION}\n\nMade from commit {}, on {}, in {:.0} s.\n\n| part | result |\n|---|---|\n",
+        "{INTRODUCTION}\n\nMade from commit {}, on {}, with the build profile `{profile}`, in {:.0} s.\n\n| part | result |\n|---|---|\n",
         output_of("git", &["rev-parse", "--short=12", "HEAD"]),
         output_of("date", &["-u", "+%Y-%m-%d"]),
         took.as_secs_f64(),
