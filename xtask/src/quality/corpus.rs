@@ -113,3 +113,34 @@ fn render_failures(first_try: &Map<String, Value>) -> String {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_at_the_first_try_has_a_program_a_class_and_a_reason() {
+        let first_try = read_first_try().unwrap_or_else(|why| panic!("{why}"));
+        assert!(!first_try.is_empty());
+        for (program, failure) in &first_try {
+            let path = root().join("tests/quality/corpus").join(program);
+            assert!(path.is_file(), "{program}");
+            let class = text(failure, "class");
+            assert!(CLASSES.iter().any(|(known, _)| *known == class), "{program}: {class}");
+            assert!(!text(failure, "why").is_empty(), "{program}");
+        }
+    }
+
+    #[test]
+    fn every_program_of_the_corpus_has_a_task() {
+        let corpus = root().join("tests/quality/corpus");
+        let folders = fs::read_dir(corpus).into_iter().flatten().flatten();
+        let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten());
+        let mut programs = 0;
+        for path in files.flatten().map(|file| file.path()) {
+            assert!(path.with_extension("task").is_file(), "{}", path.display());
+            programs += usize::from(path.extension().is_some_and(|it| it != "task"));
+        }
+        assert!(programs >= 300, "only {programs} programs");
+    }
+}

@@ -71,7 +71,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let setup = Setup { onecall: output(profile).join("onecall"), sample: options.sample };
     let began = Instant::now();
     let sections = run_parts(&setup, &options)?;
-    let text = page::render(&sections, began.elapsed());
+    let text = page::render(&sections, profile, began.elapsed());
     println!("{text}");
     if options.publish {
         page::publish(&text)?;

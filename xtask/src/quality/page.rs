@@ -29,9 +29,9 @@ pub struct Section {
 }
 
 /// The whole page.
-pub fn render(sections: &[Section], took: Duration) -> String {
+pub fn render(sections: &[Section], profile: &str, took: Duration) -> String {
     let mut page = format!(
-        "{INTRODUCTION}\n\nMade from commit {}, on {}, in {:.0} s.\n\n| part | result |\n|---|---|\n",
+        "{INTRODUCTION}\n\nMade from commit {}, on {}, with the build profile `{profile}`, in {:.0} s.\n\n| part | result |\n|---|---|\n",
         output_of("git", &["rev-parse", "--short=12", "HEAD"]),
         output_of("date", &["-u", "+%Y-%m-%d"]),
         took.as_secs_f64(),
@@ -76,5 +76,30 @@ fn output_of(program: &str, arguments: &[&str]) -> String {
             String::from_utf8_lossy(&output.stdout).trim().to_owned()
         }
         _ => "unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(title: &'static str, shortfalls: &[&str]) -> Section {
+        let shortfalls = shortfalls.iter().map(|&it| it.to_owned()).collect();
+        Section { title, summary: "3 of 4".to_owned(), body: "Text.\n".to_owned(), shortfalls }
+    }
+
+    #[test]
+    fn the_page_has_a_table_and_a_section_for_each_part() {
+        let page = render(&[section("One", &[]), section("Two", &[])], "debug", Duration::ZERO);
+        let table = "| part | result |\n|---|---|\n| One | 3 of 4 |\n| Two | 3 of 4 |\n";
+        let sections = "\n## One\n\nText.\n\n## Two\n\nText.\n";
+        assert!(page.ends_with(&format!("{table}{sections}")), "{page}");
+    }
+
+    #[test]
+    fn what_falls_short_fails_the_command() {
+        assert_eq!(shortfalls(&[section("One", &[])]), Ok(()));
+        let sections = [section("One", &["a"]), section("Two", &["b"])];
+        assert_eq!(shortfalls(&sections), Err("a\nb".to_owned()));
     }
 }
