@@ -35,6 +35,10 @@ async fn answer(
             let (id, rest) = ((*id).to_owned(), rest.iter().map(|it| (*it).to_owned()).collect());
             blocking(context, move |context| run::page(context, &id, rest)).await
         }
+        (true, ["runs", id, "replay"]) => {
+            let id = (*id).to_owned();
+            blocking(context, move |context| run::replay(context, &id)).await
+        }
         (false, ["inbox"]) => blocking(context, |context| inbox::page(context)).await,
         (true, ["inbox", item]) => {
             let item = (*item).to_owned();
