@@ -1,7 +1,7 @@
 //! The figures of the overview: sums over the runs and calls of a period. Making them means reading all of
 //! these, so they are kept, and made again in the background when they are old.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -134,7 +134,7 @@ impl Figures {
             ..Self::default()
         };
         let filter = RunFilter { since: Some(from), user: user.cloned(), ..RunFilter::default() };
-        let mut own = HashMap::<RunId, ()>::new();
+        let mut own = HashSet::<RunId>::new();
         for run in store.runs(&filter)? {
             let index = usize::try_from((run.started.0 - from.0).div_euclid(length)).unwrap_or(0);
             if let Some(interval) = figures.intervals.get_mut(index) {
@@ -142,11 +142,11 @@ impl Figures {
             }
             figures.total.add(&run);
             if user.is_some() {
-                own.insert(run.id, ());
+                own.insert(run.id);
             }
         }
         store.for_each_call(Some(from), &mut |run, call| {
-            if user.is_none() || own.contains_key(run) {
+            if user.is_none() || own.contains(run) {
                 figures.tools.entry(call.name.clone()).or_default().add(&call);
             }
         })?;

@@ -47,7 +47,7 @@ use self::events::ChangeWatch;
 use self::fields::Fields;
 use self::figures::FiguresCache;
 use self::provider_login::PendingLogins;
-use self::reply::{PageReply, redirect, see_other};
+use self::reply::{PageReply, see_other};
 pub use self::run::{ReplayReport, Replayer};
 use self::session::{BrowserSessions, Identity, PageCookie, form_check, is_form_check};
 pub(crate) use self::sign_in::OneTimeKey;
@@ -177,7 +177,7 @@ impl Page {
         if !matches!(head.method, Method::GET | Method::HEAD | Method::POST) {
             return reply::not_allowed();
         }
-        let Some(rest) = path.strip_prefix("/page/") else { return redirect("/page/") };
+        let Some(rest) = path.strip_prefix("/page/") else { return see_other("/page/") };
         let form = Fields::parse(if head.method == Method::POST { body } else { &[] });
         if head.method == Method::POST && !is_same_origin(&head.headers) {
             let message = "this form was sent by another site";
@@ -204,7 +204,7 @@ impl Page {
             return reply::with_cookie(see_other("/page/"), cookie.remove());
         }
         if rest == "events" {
-            return self.events(viewer, stopped).await;
+            return self.events(viewer, stopped);
         }
         let context = self.context(viewer, &secret, rest, head, form).await;
         let is_post = head.method == Method::POST;

@@ -103,7 +103,7 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
         }
         section aria-labelledby="program-title" {
             h2 #program-title { "Program" }
-            (program::program(record, &lines, &context.query, program::Extent::Page))
+            (program::program(record, &lines, &context.query, calls::Extent::Page))
         }
         (output(record, MAX_OUTPUT))
     })
