@@ -392,9 +392,9 @@ Examples:
     },
     /// Open a page in the browser: what ran, what waits for you, servers and tools
     #[command(after_help = "\
-The page reads the store, also while agents use onecall, and answers calls that wait for an approval.
-It is served on this machine only, and ends with Ctrl-C. The address contains a key that can be used
-once: open it yourself.
+The page reads the store, also while agents use onecall, and answers calls that wait for an
+approval. It is served on this machine only, and ends with Ctrl-C. The address contains a key that
+can be used once: open it yourself.
 
 Examples:
   onecall ui

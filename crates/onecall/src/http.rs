@@ -88,7 +88,7 @@ pub(crate) fn configure(settings: &mut HttpSettings, config: &Config) -> anyhow:
     settings.drain = config.fleet.as_ref().map_or(Duration::ZERO, |fleet| fleet.drain);
     if let Some(store) = store::open_if_located(config) {
         let public_url = config.users.as_ref().and_then(|users| users.public_url.clone());
-        settings.page = Some(PageSettings { store, public_url, owner: None });
+        settings.page = Some(PageSettings { store, public_url, replayer: None, owner: None });
     }
     let Some(users) = &config.users else { return Ok(()) };
     if settings.token.is_some() {

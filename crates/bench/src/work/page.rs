@@ -30,12 +30,13 @@ print(sum(order['total'] for order in orders))
 ";
 
 /// The pages, by the names of their figures.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 8] = [
     ("overview of a day", "/page/"),
     ("overview of 30 days", "/page/?period=month"),
     ("runs", "/page/runs"),
     ("runs of a client that failed", "/page/runs?client=cursor&outcome=failed"),
     ("runs that called a tool", "/page/runs?tool=customers"),
+    ("runs with a text that none has", "/page/runs?text=nothing+has+this"),
     ("one run", "/page/runs/r00099000"),
     ("inbox", "/page/inbox"),
 ];
@@ -77,7 +78,7 @@ fn fill(path: &Path) -> Result<(), String> {
 }
 
 fn record(number: u64, started: Timestamp) -> RunRecord {
-    let failed = number % 10 == 0;
+    let failed = number.is_multiple_of(10);
     let call = |index: u64| StoredCall {
         name: format!("mcp__sales__{}", if index == 0 { "customers" } else { "orders" }),
         server: "sales".to_owned(),
@@ -98,7 +99,7 @@ fn record(number: u64, started: Timestamp) -> RunRecord {
             id: RunId::from_existing(format!("r{number:08}")),
             started,
             user: UserName::local(),
-            client: if number % 3 == 0 { "cursor" } else { "claude-code" }.to_owned(),
+            client: if number.is_multiple_of(3) { "cursor" } else { "claude-code" }.to_owned(),
             kind: "program".to_owned(),
             language: "python".to_owned(),
             engine: "python".to_owned(),

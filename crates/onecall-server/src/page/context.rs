@@ -11,6 +11,7 @@ use onecall_runtime::Redactor;
 use super::error::PageError;
 use super::fields::Fields;
 use super::figures::FiguresCache;
+use super::run::Replayer;
 use super::viewer::{Reach, Viewer};
 
 /// What a page is made from.
@@ -20,6 +21,8 @@ pub(super) struct PageContext {
     pub(super) gateway: Arc<Gateway>,
     pub(super) viewer: Viewer,
     pub(super) figures: Arc<FiguresCache>,
+    /// Runs recorded programs again, where that is possible.
+    pub(super) replayer: Option<Arc<dyn Replayer>>,
     /// The first segment of the path, which names the part of the page.
     pub(super) part: String,
     pub(super) query: Fields,

@@ -118,7 +118,7 @@ impl OpenStream {
 
 impl Page {
     /// The response that stays open and sends an event after each change.
-    pub(super) async fn events(
+    pub(super) fn events(
         self: &Arc<Self>,
         viewer: Viewer,
         stopped: watch::Receiver<bool>,

@@ -1,7 +1,7 @@
 //! The figures of the overview: sums over the runs and calls of a period. Making them means reading all of
 //! these, so they are kept, and made again in the background when they are old.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -63,8 +63,7 @@ pub(super) struct IntervalFigures {
     pub(super) cached_calls: u64,
     pub(super) direct_tokens: u64,
     pub(super) saved_tokens: i64,
-    /// The durations of runs.
-    durations: Vec<Duration>,
+    pub(super) times: Percentiles,
 }
 
 /// The sums over the calls of one tool.
@@ -73,7 +72,26 @@ pub(super) struct ToolFigures {
     pub(super) calls: u64,
     pub(super) failed: u64,
     pub(super) cached: u64,
+    pub(super) times: Percentiles,
+}
+
+/// Durations, of which only two remain when all are known: a month has too many to keep.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Percentiles {
     durations: Vec<Duration>,
+    /// The duration that half of them do not exceed.
+    pub(super) half: Option<Duration>,
+    /// The duration that 95% of them do not exceed.
+    pub(super) most: Option<Duration>,
+}
+
+impl Percentiles {
+    /// Finds the two durations, and forgets the others.
+    fn finish(&mut self) {
+        let mut durations = std::mem::take(&mut self.durations);
+        durations.sort_unstable();
+        (self.half, self.most) = (percentile(&durations, 50), percentile(&durations, 95));
+    }
 }
 
 impl IntervalFigures {
@@ -83,16 +101,11 @@ impl IntervalFigures {
         self.calls += run.call_count;
         self.failed_calls += run.failed_calls;
         self.cached_calls += run.cached_calls;
-        self.durations.push(run.duration);
+        self.times.durations.push(run.duration);
         if let Some(tokens) = run.agent_tokens() {
             self.direct_tokens = self.direct_tokens.saturating_add(tokens.direct);
             self.saved_tokens = self.saved_tokens.saturating_add(tokens.saved());
         }
-    }
-
-    /// The duration that this percentage of the runs does not exceed.
-    pub(super) fn percentile(&self, percent: usize) -> Option<Duration> {
-        percentile(&self.durations, percent)
     }
 }
 
@@ -102,12 +115,7 @@ impl ToolFigures {
         self.failed += u64::from(call.error.is_some());
         self.cached += u64::from(call.cached);
         // An answer from the cache says nothing about the tool.
-        self.durations.extend(call.duration.filter(|_| !call.cached));
-    }
-
-    /// The duration that this percentage of the calls does not exceed.
-    pub(super) fn percentile(&self, percent: usize) -> Option<Duration> {
-        percentile(&self.durations, percent)
+        self.times.durations.extend(call.duration.filter(|_| !call.cached));
     }
 }
 
@@ -134,7 +142,7 @@ impl Figures {
             ..Self::default()
         };
         let filter = RunFilter { since: Some(from), user: user.cloned(), ..RunFilter::default() };
-        let mut own = HashMap::<RunId, ()>::new();
+        let mut own = HashSet::<RunId>::new();
         for run in store.runs(&filter)? {
             let index = usize::try_from((run.started.0 - from.0).div_euclid(length)).unwrap_or(0);
             if let Some(interval) = figures.intervals.get_mut(index) {
@@ -142,17 +150,17 @@ impl Figures {
             }
             figures.total.add(&run);
             if user.is_some() {
-                own.insert(run.id, ());
+                own.insert(run.id);
             }
         }
         store.for_each_call(Some(from), &mut |run, call| {
-            if user.is_none() || own.contains_key(run) {
+            if user.is_none() || own.contains(run) {
                 figures.tools.entry(call.name.clone()).or_default().add(&call);
             }
         })?;
         let intervals = figures.intervals.iter_mut().chain([&mut figures.total]);
-        intervals.for_each(|interval| interval.durations.sort_unstable());
-        figures.tools.values_mut().for_each(|tool| tool.durations.sort_unstable());
+        intervals.for_each(|interval| interval.times.finish());
+        figures.tools.values_mut().for_each(|tool| tool.times.finish());
         Ok(figures)
     }
 }

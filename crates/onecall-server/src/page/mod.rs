@@ -47,7 +47,8 @@ use self::events::ChangeWatch;
 use self::fields::Fields;
 use self::figures::FiguresCache;
 use self::provider_login::PendingLogins;
-use self::reply::{PageReply, redirect, see_other};
+use self::reply::{PageReply, see_other};
+pub use self::run::{ReplayReport, Replayer};
 use self::session::{BrowserSessions, Identity, PageCookie, form_check, is_form_check};
 pub(crate) use self::sign_in::OneTimeKey;
 use self::viewer::{Reach, Viewer};
@@ -64,6 +65,8 @@ pub struct PageSettings {
     pub store: Arc<dyn CompleteStore>,
     /// The address at which people open the page, if it is not that of the server.
     pub public_url: Option<String>,
+    /// Runs recorded programs again, if the page may.
+    pub replayer: Option<Arc<dyn Replayer>>,
     /// The person whose process this is. If it is given, the server has only the page, and the page is
     /// opened with a key that is used once.
     pub owner: Option<PageOwner>,
@@ -97,6 +100,7 @@ pub(crate) struct Page {
     pending_logins: PendingLogins,
     changes: ChangeWatch,
     figures: Arc<FiguresCache>,
+    replayer: Option<Arc<dyn Replayer>>,
 }
 
 /// A browser that has signed in.
@@ -115,7 +119,7 @@ impl SignedIn {
 
 impl Page {
     pub(crate) fn new(settings: PageSettings, sign_in: SignIn, gateway: Arc<Gateway>) -> Arc<Self> {
-        let PageSettings { store, public_url, .. } = settings;
+        let PageSettings { store, public_url, replayer, owner: _ } = settings;
         Arc::new(Self {
             changes: ChangeWatch::new(Arc::clone(&store)),
             store,
@@ -125,6 +129,7 @@ impl Page {
             sessions: BrowserSessions::default(),
             pending_logins: PendingLogins::default(),
             figures: Arc::default(),
+            replayer,
         })
     }
 
@@ -172,7 +177,7 @@ impl Page {
         if !matches!(head.method, Method::GET | Method::HEAD | Method::POST) {
             return reply::not_allowed();
         }
-        let Some(rest) = path.strip_prefix("/page/") else { return redirect("/page/") };
+        let Some(rest) = path.strip_prefix("/page/") else { return see_other("/page/") };
         let form = Fields::parse(if head.method == Method::POST { body } else { &[] });
         if head.method == Method::POST && !is_same_origin(&head.headers) {
             let message = "this form was sent by another site";
@@ -199,7 +204,7 @@ impl Page {
             return reply::with_cookie(see_other("/page/"), cookie.remove());
         }
         if rest == "events" {
-            return self.events(viewer, stopped).await;
+            return self.events(viewer, stopped);
         }
         let context = self.context(viewer, &secret, rest, head, form).await;
         let is_post = head.method == Method::POST;
@@ -219,6 +224,7 @@ impl Page {
             store: Arc::clone(&self.store),
             gateway: self.gateway.for_principal(&viewer.principal).await,
             figures: Arc::clone(&self.figures),
+            replayer: self.replayer.clone(),
             viewer,
             part,
             query: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),

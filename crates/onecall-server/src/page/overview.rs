@@ -58,13 +58,13 @@ fn totals(total: &IntervalFigures) -> Markup {
         0 => "–".to_owned(),
         whole => format!("{}%", part.saturating_mul(100) / whole),
     };
-    let span = |percent| total.percentile(percent).map_or("–".to_owned(), text::span);
+    let span = |time: Option<Duration>| time.map_or("–".to_owned(), text::span);
     let saved = u64::try_from(total.saved_tokens).unwrap_or(0);
     html! {
         dl.figures {
             div { dt { "Runs" } dd { (text::short(total.runs)) } dd.more { (text::short(total.failed_runs)) " failed" } }
             div { dt { "Calls" } dd { (text::short(total.calls)) } dd.more { (text::short(total.failed_calls)) " failed" } }
-            div { dt { "Time of a run" } dd { (span(50)) } dd.more { "95% within " (span(95)) } }
+            div { dt { "Time of a run" } dd { (span(total.times.half)) } dd.more { "95% within " (span(total.times.most)) } }
             div { dt { "From the cache" } dd { (percent(total.cached_calls, total.calls)) } dd.more { (text::short(total.cached_calls)) " calls" } }
             div { dt { "Tokens saved" } dd { (text::short_signed(total.saved_tokens)) } dd.more { (percent(saved, total.direct_tokens)) " of direct calls, estimated" } }
         }
@@ -80,8 +80,8 @@ fn charts(figures: &Figures, period: Period) -> Markup {
     let micros = |span: Option<Duration>| {
         span.map_or(0, |span| u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
     };
-    let percentiles = |percent: usize| -> Vec<u64> {
-        figures.intervals.iter().map(|it| micros(it.percentile(percent))).collect()
+    let times = |time: fn(&IntervalFigures) -> Option<Duration>| -> Vec<u64> {
+        figures.intervals.iter().map(|it| micros(time(it))).collect()
     };
     html! {
         (bars("Runs", &axis(text::short), &[
@@ -94,8 +94,8 @@ fn charts(figures: &Figures, period: Period) -> Markup {
             Series { name: "failed", class: "two", values: values(|it| it.failed_calls) },
         ]))
         (lines("Time of runs", &axis(|micros| text::span(Duration::from_micros(micros))), &[
-            Series { name: "half", class: "one", values: percentiles(50) },
-            Series { name: "95%", class: "two", values: percentiles(95) },
+            Series { name: "half", class: "one", values: times(|it| it.times.half) },
+            Series { name: "95%", class: "two", values: times(|it| it.times.most) },
         ]))
         (bars("Tokens saved", &axis(text::short), &[
             Series { name: "saved", class: "three", values: values(|it| u64::try_from(it.saved_tokens).unwrap_or(0)) },
@@ -105,10 +105,10 @@ fn charts(figures: &Figures, period: Period) -> Markup {
 
 fn slowest(figures: &Figures) -> Markup {
     let mut tools: Vec<_> =
-        figures.tools.iter().filter(|(_, tool)| tool.percentile(95).is_some()).collect();
-    tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.percentile(95)));
+        figures.tools.iter().filter(|(_, tool)| tool.times.most.is_some()).collect();
+    tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.times.most));
     list("Slowest tools", &tools, "95% within", |tool| {
-        tool.percentile(95).map_or(String::new(), text::span)
+        tool.times.most.map_or(String::new(), text::span)
     })
 }
 

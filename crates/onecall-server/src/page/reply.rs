@@ -98,11 +98,6 @@ pub(super) fn see_other(address: &str) -> Response<PlainBody> {
     response
 }
 
-/// Sends the browser to the address that another one stands for.
-pub(super) fn redirect(address: &'static str) -> Response<PlainBody> {
-    see_other(address)
-}
-
 /// Adds a cookie to a response.
 pub(super) fn with_cookie(
     mut response: Response<PlainBody>,

@@ -29,13 +29,17 @@ async fn answer(
 ) -> Result<PageAnswer, PageError> {
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match (is_post, segments.as_slice()) {
-        (false, []) => blocking(context, |context| overview::page(context)).await,
-        (false, ["runs"]) => blocking(context, |context| run_list::page(context)).await,
+        (false, []) => blocking(context, overview::page).await,
+        (false, ["runs"]) => blocking(context, run_list::page).await,
         (false, ["runs", id, rest @ ..]) => {
             let (id, rest) = ((*id).to_owned(), rest.iter().map(|it| (*it).to_owned()).collect());
             blocking(context, move |context| run::page(context, &id, rest)).await
         }
-        (false, ["inbox"]) => blocking(context, |context| inbox::page(context)).await,
+        (true, ["runs", id, "replay"]) => {
+            let id = (*id).to_owned();
+            blocking(context, move |context| run::replay(context, &id)).await
+        }
+        (false, ["inbox"]) => blocking(context, inbox::page).await,
         (true, ["inbox", item]) => {
             let item = (*item).to_owned();
             blocking(context, move |context| inbox::answer(context, &item)).await
@@ -48,10 +52,10 @@ async fn answer(
         }
         (false, ["tools"]) => tools::page(context).await,
         (_, ["tools", name]) => tools::tool_page(context, name, is_post).await,
-        (false, ["users"]) => blocking(context, |context| users::page(context)).await,
+        (false, ["users"]) => blocking(context, users::page).await,
         (false, ["policy"]) => policy::page(context).await,
-        (false, ["audit"]) => blocking(context, |context| audit::page(context)).await,
-        (true, ["audit", "verify"]) => blocking(context, |context| audit::verify(context)).await,
+        (false, ["audit"]) => blocking(context, audit::page).await,
+        (true, ["audit", "verify"]) => blocking(context, audit::verify).await,
         _ => Err(PageError::NotFound),
     }
 }

@@ -57,7 +57,7 @@ fn server_card(
     for figures in own {
         calls += figures.calls;
         failed += figures.failed;
-        slowest = slowest.max(figures.percentile(95));
+        slowest = slowest.max(figures.times.most);
     }
     html! {
         section.card #{ "server-" (name) } aria-labelledby={ "server-title-" (name) } {
@@ -70,6 +70,8 @@ fn server_card(
                 @if let Some(span) = slowest { div { dt { "95% of calls within" } dd { (text::span(span)) } } }
             }
             @if let ServerState::Failed { reason, stderr_tail, failure_kind, .. } = &server.state {
+                // What a shared server wrote may be about other users.
+                @let stderr_tail = if context.sees_everyone() { stderr_tail.as_str() } else { "" };
                 div.problem { pre { (text::block(&context.redacted(&format!("{reason}{stderr_tail}")), MAX_REASON)) } }
                 p { strong { "What helps: " } (advice(*failure_kind, name)) }
             }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,6 +15,7 @@ use onecall_server::{HttpServer, HttpSettings, PageOwner, PageSettings};
 use crate::cli::{Global, UiArguments};
 use crate::commands::login::open;
 use crate::commands::note;
+use crate::commands::runs::LocalReplayer;
 use crate::system::user_name;
 use crate::{setup, store};
 
@@ -24,8 +26,12 @@ pub(crate) fn ui(arguments: &UiArguments, global: &Global) -> anyhow::Result<Exi
     loaded.config.fleet = None;
     let key = random_text().context("the system provides no random numbers")?;
     let owner = PageOwner { name: user_name(), key: Secret::new(&key) };
-    let page =
-        PageSettings { store: store::open(&loaded.config)?, public_url: None, owner: Some(owner) };
+    let page = PageSettings {
+        store: store::open(&loaded.config)?,
+        public_url: None,
+        replayer: Some(Arc::new(LocalReplayer::new(loaded.clone()))),
+        owner: Some(owner),
+    };
     let settings = HttpSettings {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port)),
         token: None,

@@ -237,6 +237,7 @@ fn every_command_explains_itself_with_an_example() {
             "runs",
             "audit",
             "approvals",
+            "ui",
             "resume",
             "cancel",
             "logs",

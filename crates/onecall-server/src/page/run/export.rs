@@ -44,7 +44,7 @@ pub(super) fn html(context: &PageContext, record: &RunRecord) -> Result<PageAnsw
                 (timeline::picture(record, &whole))
                 (calls::table(context, record, &lines, &decisions, calls::Extent::File)) }
         }
-        section { h2 { "Program" } (program::program(record, &lines, &whole, program::Extent::File)) }
+        section { h2 { "Program" } (program::program(record, &lines, &whole, calls::Extent::File)) }
         (output(record, MAX_OUTPUT))
     };
     let title = format!("Run {}", record.run.id);

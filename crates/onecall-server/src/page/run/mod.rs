@@ -8,11 +8,13 @@ mod compare;
 mod export;
 mod facts;
 mod program;
+mod replay;
 mod timeline;
 mod unfinished;
 
 pub(super) use call::pretty;
 pub(super) use compare::text_difference;
+pub use replay::{ReplayReport, Replayer};
 pub(super) use unfinished::program_of;
 
 use maud::{Markup, html};
@@ -58,6 +60,12 @@ pub(super) fn page(
     }
 }
 
+/// Runs a recorded program again.
+pub(super) fn replay(context: &PageContext, id: &str) -> Result<PageAnswer, PageError> {
+    let record = find(context, id)?.ok_or(PageError::NotFound)?;
+    replay::page(context, &record)
+}
+
 /// The record of a run that the reader may see. Only a whole identifier finds one.
 fn find(context: &PageContext, id: &str) -> Result<Option<RunRecord>, PageError> {
     let is_whole = |record: &RunRecord| record.run.id.as_str() == id;
@@ -78,6 +86,11 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
             a href={ "/page/runs/" (id) "/compare" } { "Compare" }
             a href={ "/page/runs/" (id) "/run.json" } { "JSON" }
             a href={ "/page/runs/" (id) "/run.html" } { "HTML file" }
+            @if replay::is_possible(context, record) {
+                form.inline method="post" action={ "/page/runs/" (id) "/replay" } {
+                    (context.form_check()) button.quiet type="submit" { "Replay" }
+                }
+            }
         }
         (facts::facts(record))
         (facts::error(record))
@@ -90,7 +103,7 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
         }
         section aria-labelledby="program-title" {
             h2 #program-title { "Program" }
-            (program::program(record, &lines, &context.query, program::Extent::Page))
+            (program::program(record, &lines, &context.query, calls::Extent::Page))
         }
         (output(record, MAX_OUTPUT))
     })

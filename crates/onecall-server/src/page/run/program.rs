@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use onecall_core::storage::{RunRecord, StoredCall};
 
 use super::call_lines::{CallLines, LineSource};
+use super::calls::Extent;
 use crate::page::fields::Fields;
 use crate::page::text;
 
@@ -21,13 +22,6 @@ const MAX_LINE: usize = 400;
 
 /// How many tools are named beside one line.
 const MAX_TOOLS: usize = 3;
-
-/// How much is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
-    Page,
-    File,
-}
 
 /// The calls of one tool that one line made.
 #[derive(Default)]

@@ -7,6 +7,8 @@ mod show;
 mod timeline;
 mod unfinished;
 
+pub(super) use self::replay::LocalReplayer;
+
 use std::process::ExitCode;
 use std::time::Duration;
 

@@ -2,15 +2,15 @@
 //! saw: the answers of its tools in their order, clocks and random numbers.
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::bail;
 use onecall_config::{Config, LoadedConfig};
 use onecall_core::storage::{RecordedJournal, ReplayData, RunDetail, RunRecord};
 use onecall_core::{EngineChoice, Language, Outcome, Program, WorkspaceAccess};
 use onecall_engine::ENGINES;
-use onecall_runtime::{Journal, Redactor, RunOptions, Runtime};
-use onecall_server::diff_lines;
+use onecall_runtime::{Journal, Observer, Redactor, RunOptions, Runtime};
+use onecall_server::{ReplayReport, Replayer, diff_lines};
 
 use super::recorded_tools::RecordedTools;
 use crate::commands::{note, say};
@@ -22,7 +22,19 @@ use crate::terminal::neutralise;
 const MAX_LINES: usize = 40;
 
 pub(super) fn replay(mut record: RunRecord, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
-    let recorded = recorded_journal(&mut record)?;
+    let live = LiveProgress::new(Echo::Output);
+    let (outcome, journal) = run_again(&mut record, loaded, &live)?;
+    live.finish();
+    Ok(verdict(&record, &outcome, &journal))
+}
+
+/// Runs the program of a record again, and takes the journal out of the record.
+fn run_again(
+    record: &mut RunRecord,
+    loaded: &LoadedConfig,
+    observer: &dyn Observer,
+) -> anyhow::Result<(Outcome, Arc<Journal>)> {
+    let recorded = recorded_journal(record)?;
     let config = without_writes(&loaded.config);
     let run = &record.run;
     let tools = Arc::new(RecordedTools::new(record.tools.as_deref(), &recorded));
@@ -35,15 +47,45 @@ pub(super) fn replay(mut record: RunRecord, loaded: &LoadedConfig) -> anyhow::Re
     let journal = Journal::replay(run.id.clone(), run.started, recorded);
     let options = RunOptions::journalled(Arc::clone(&journal));
     let engines = Arc::new(setup::engines(&config, loaded.source.as_deref(), None)?);
-    let live = LiveProgress::new(Echo::Output);
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
         let limits = config.execution.clone();
-        Runtime::new(engines, tools, limits).run_with(&program, &options, &live).await
+        Runtime::new(engines, tools, limits).run_with(&program, &options, observer).await
     });
-    live.finish();
     runtime.shutdown_background();
-    Ok(verdict(&record, &outcome, &journal))
+    Ok((outcome, journal))
+}
+
+/// Replays runs for the page of this process.
+pub(crate) struct LocalReplayer {
+    loaded: LoadedConfig,
+    /// Held by the replay under way: each starts an engine of its own.
+    turn: Mutex<()>,
+}
+
+impl LocalReplayer {
+    pub(crate) fn new(loaded: LoadedConfig) -> Self {
+        Self { loaded, turn: Mutex::new(()) }
+    }
+}
+
+/// Observes nothing.
+struct Unobserved;
+
+impl Observer for Unobserved {}
+
+impl Replayer for LocalReplayer {
+    fn replay(&self, mut record: RunRecord) -> Result<ReplayReport, String> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let again = run_again(&mut record, &self.loaded, &Unobserved);
+        let (outcome, journal) = again.map_err(|error| format!("{error:#}"))?;
+        let failure = outcome.result.as_ref().err().map(|failure| failure.summary());
+        Ok(ReplayReport {
+            output: outcome.stdout.text,
+            error: failure.map(|error| (error.kind, error.message)),
+            calls_left: journal.unrepeated_calls(),
+        })
+    }
 }
 
 /// The configuration with a workspace that cannot be written. A run that wrote to it is not replayed,

@@ -70,6 +70,27 @@ fn a_run_is_shown_as_its_program() {
 }
 
 #[test]
+fn a_recorded_program_runs_again() {
+    let home = recorded_home(&json!({}));
+    let id = run(&home, "import time\nprint(await mcp__files__read(path='x'), time.time())");
+    let failed = run(&home, PROGRAM);
+    let calls =
+        || std::fs::read_to_string(home.path("received")).unwrap().matches("tools/call").count();
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let (check, before) = (browser.check(), calls());
+    assert!(browser.get(&format!("/page/runs/{id}")).text.contains(">Replay</button>"));
+    for id in [&id, &failed] {
+        let seen = browser.post(&format!("/page/runs/{id}/replay"), &format!("check={check}"));
+        assert_eq!(seen.status, 200, "{}", seen.text);
+        assert!(seen.text.contains("did the same as in the recorded run"), "{}", seen.text);
+    }
+    // The record has answered, and no server.
+    assert_eq!(calls(), before);
+    assert_eq!(browser.post("/page/runs/nothing/replay", &format!("check={check}")).status, 404);
+}
+
+#[test]
 fn runs_are_found_by_what_they_did() {
     let home = recorded_home(&json!({}));
     let failed = run(&home, PROGRAM);
