@@ -220,6 +220,36 @@ fn uses_are_listed_with_their_lines() {
     assert_eq!(ParsedProgram::new("if", Language::TypeScript).tool_uses(), None);
 }
 
+/// Sources that are deep to one side or the other; some hide it from a look at the brackets.
+#[test]
+fn deep_sources_do_not_overflow_the_stack() {
+    let nested = |open: &str, close: &str| open.repeat(4_000) + "1" + &close.repeat(4_000);
+    for source in [
+        format!("x{}", ".a()".repeat(4_900)),
+        format!("x{}", ".a()".repeat(50_000)),
+        format!("1{}", "+1".repeat(9_900)),
+        format!("1{}", " +\ntype".repeat(9_900)),
+        format!("x{}", "?.a".repeat(6_000)),
+        format!("x{}", "[0]".repeat(6_000)),
+        "if(1)\n".repeat(4_900) + "x",
+        "if(0);else ".repeat(3_000) + "x",
+        "do ".repeat(9_000),
+        format!("let x: {}", "A | ".repeat(9_000)),
+        format!("if (x) /'/; {} // '", nested("(", ")")),
+        format!("if (x) /'/; {} // '", nested("[", "]")),
+        format!("if (x) /'/; {} // '", nested("a => ", "")),
+        format!("if (x) /'/; {} // '", nested("{", "}")),
+        format!("if (x) /'/; {} // '", nested("f(x, ", ")")),
+        format!("if (x) /'/; {} // '", nested("- ", "")),
+        format!("if (x) /'/; {} // '", nested("function f() {", "}")),
+    ] {
+        let program = ParsedProgram::new(&source, Language::TypeScript);
+        _ = program.findings(&resolver(&sales()));
+        _ = program.tool_uses();
+        _ = program.ends_with_value();
+    }
+}
+
 #[test]
 fn the_last_value_is_seen() {
     for (language, source, expected) in [
