@@ -20,9 +20,13 @@ pub(super) fn on_stack_for<T: Send>(depth: usize, work: impl FnOnce() -> T + Sen
     if depth <= SHALLOW_DEPTH {
         return panic::catch_unwind(AssertUnwindSafe(work)).ok();
     }
+    on_stack_of(STACK_BYTES, work)
+}
+
+/// Runs work on a separate stack of this size.
+pub(super) fn on_stack_of<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     thread::scope(|scope| {
-        let builder =
-            thread::Builder::new().name("program-check".to_owned()).stack_size(STACK_BYTES);
+        let builder = thread::Builder::new().name("program-check".to_owned()).stack_size(bytes);
         builder.spawn_scoped(scope, work).ok()?.join().ok()
     })
 }

@@ -29,18 +29,20 @@ impl Shape {
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         let nearly_json = || Self::of_json(&replace_nonfinite(text, |_| "0.5")?);
-        Self::of_json(text).or_else(nearly_json).unwrap_or_else(|| {
-            Self::of(match is_like_python_literal(text) {
-                true => Kind::PythonLiteral,
-                false => Kind::String,
-            })
-        })
+        Self::of_json(text).or_else(nearly_json).unwrap_or_else(|| Self::of(text_kind(text)))
     }
 
     /// The shape of an answer without content.
     #[must_use]
     pub fn null() -> Self {
         Self::of(Kind::Null)
+    }
+}
+
+fn text_kind(text: &str) -> Kind {
+    match is_like_python_literal(text) {
+        true => Kind::PythonLiteral,
+        false => Kind::String,
     }
 }
 
@@ -80,8 +82,9 @@ impl<'de> Visitor<'de> for ShapeReader {
         Ok(Shape::of(Kind::Number))
     }
 
-    fn visit_str<E>(self, _value: &str) -> Result<Shape, E> {
-        Ok(Shape::of(Kind::String))
+    fn visit_str<E>(self, value: &str) -> Result<Shape, E> {
+        let is_whole = self.depth == MAX_DEPTH;
+        Ok(Shape::of(text_kind(if is_whole { value } else { "" })))
     }
 
     fn visit_unit<E>(self) -> Result<Shape, E> {

@@ -1,8 +1,5 @@
 //! What is found in a TypeScript program before it runs, and what is let through.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use onecall_catalog::{Catalog, ParsedProgram, ToolDefinition};
 use onecall_core::{Language, Resolution, ServerName, ToolAnnotations, ToolName};
 use serde_json::{Value, json};
@@ -223,6 +220,36 @@ fn uses_are_listed_with_their_lines() {
     assert_eq!(ParsedProgram::new("if", Language::TypeScript).tool_uses(), None);
 }
 
+/// Sources that are deep to one side or the other; some hide it from a look at the brackets.
+#[test]
+fn deep_sources_do_not_overflow_the_stack() {
+    let nested = |open: &str, close: &str| open.repeat(4_000) + "1" + &close.repeat(4_000);
+    for source in [
+        format!("x{}", ".a()".repeat(4_900)),
+        format!("x{}", ".a()".repeat(50_000)),
+        format!("1{}", "+1".repeat(9_900)),
+        format!("1{}", " +\ntype".repeat(9_900)),
+        format!("x{}", "?.a".repeat(6_000)),
+        format!("x{}", "[0]".repeat(6_000)),
+        "if(1)\n".repeat(4_900) + "x",
+        "if(0);else ".repeat(3_000) + "x",
+        "do ".repeat(9_000),
+        format!("let x: {}", "A | ".repeat(9_000)),
+        format!("if (x) /'/; {} // '", nested("(", ")")),
+        format!("if (x) /'/; {} // '", nested("[", "]")),
+        format!("if (x) /'/; {} // '", nested("a => ", "")),
+        format!("if (x) /'/; {} // '", nested("{", "}")),
+        format!("if (x) /'/; {} // '", nested("f(x, ", ")")),
+        format!("if (x) /'/; {} // '", nested("- ", "")),
+        format!("if (x) /'/; {} // '", nested("function f() {", "}")),
+    ] {
+        let program = ParsedProgram::new(&source, Language::TypeScript);
+        _ = program.findings(&resolver(&sales()));
+        _ = program.tool_uses();
+        _ = program.ends_with_value();
+    }
+}
+
 #[test]
 fn the_last_value_is_seen() {
     for (language, source, expected) in [
@@ -239,28 +266,4 @@ fn the_last_value_is_seen() {
     ] {
         assert_eq!(ParsedProgram::new(source, language).ends_with_value(), expected, "{source}");
     }
-}
-
-#[test]
-fn the_programs_of_the_corpus_pass() {
-    let folder: PathBuf =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs-typescript");
-    let mut checked = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|it| it != "ts" && it != "mjs") {
-            continue;
-        }
-        let source = fs::read_to_string(&path).unwrap();
-        let program = ParsedProgram::new(&source, Language::TypeScript);
-        let nothing = |_: &str| Some(Resolution::unknown(Vec::new()));
-        // Every tool of the corpus is found by its name, so only other problems would be reported.
-        let findings = program.findings(&|name: &str| match name.starts_with("mcp__") {
-            true => None,
-            false => nothing(name),
-        });
-        assert!(findings.is_empty(), "{}: {findings:?}", path.display());
-        checked += 1;
-    }
-    assert!(checked > 20, "{checked}");
 }

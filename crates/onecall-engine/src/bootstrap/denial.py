@@ -21,6 +21,9 @@ _NO_SUCH_FILE = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}
 # How many exceptions of a chain are examined; a program can create an endless chain.
 _LONGEST_CHAIN = 100
 
+# Packages that are of no use without a network.
+_HTTP_CLIENTS = {"aiohttp", "httpx", "pycurl", "requests", "urllib3", "websocket", "websockets"}
+
 # Library functions that fail because they cannot start a process.
 _CANNOT_START = [
     ("asyncio.base_events", "_make_subprocess_transport"),
@@ -84,6 +87,8 @@ def _kind(error, frame):
         return INPUT if "input(" in frame.line and "EOF" in str(error) else None
     if any(frame.is_in(module) and frame.name == name for module, name in _CANNOT_START):
         return PROCESSES
+    if isinstance(error, ModuleNotFoundError):
+        return NETWORK if (error.name or "").split(".")[0] in _HTTP_CLIENTS else None
     if not isinstance(error, OSError):
         return None
     if isinstance(error, socket.gaierror) or _is_unknown_scheme(error):
@@ -118,7 +123,8 @@ def _is_in_own_folder(path):
     missing."""
     try:
         folder = os.path.dirname(os.path.abspath(path))
-        roots = [root for root in (os.getcwd(), "/tmp", "/tools") if root != "/"]
+        # A scratch folder is empty when a program begins, so what it expects there is elsewhere.
+        roots = [root for root in (os.getcwd(), "/tools") if root != "/"]
         return any(f"{folder}/".startswith(f"{root}/") for root in roots)
     except OSError:
         return False

@@ -315,7 +315,7 @@ fn diverge(difference: &str) -> ! {
 /// The line of the program that runs now.
 fn current_line(ctx: &Ctx<'_>) -> Option<u32> {
     let stack = Exception::from_message(ctx.clone(), "").ok()?.stack()?;
-    Some(stack::first_position(&stack)?.line)
+    Some(stack::first_place(&stack)?.position.line)
 }
 
 fn with_journal<T: Default>(action: impl FnOnce(&mut Journal) -> io::Result<T>) -> io::Result<T> {

@@ -125,6 +125,7 @@ impl JavaScriptEngine {
         if let Err(failure) = self.run(WARM_UP, RunOptions::default()) {
             return wire::finish(&Err(failure));
         }
+        wire::POSITION_MAPS.take();
         wire::lock()?;
         loop {
             let StartedProgram { source, memory, options, has_scratch } = wire::next_program()?;

@@ -10,11 +10,12 @@ use super::answers::{self, OwnedAnswer, ReceivedAnswer};
 use super::journal::{self, Next};
 use super::json::JsonHelpers;
 use super::observations::Observation;
-use super::positions::Position;
+use super::positions::{Position, PositionMap};
 use super::script::Variables;
-use super::strip::{PROGRAM, Stripped, SyntaxProblem, strip};
-use super::wire::{self, POSITION_MAP};
-use super::{clock, modules, stack};
+use super::stack::{self, Place};
+use super::strip::{Stripped, SyntaxProblem, strip};
+use super::wire::{self, POSITION_MAPS};
+use super::{clock, modules};
 use crate::protocol::{RunOptions, ValueReport};
 
 /// Bytes of a failure's text that are sent; the gateway shows no more.
@@ -66,7 +67,7 @@ enum ProgramFailure<'js> {
     /// The program threw this value.
     Threw(Value<'js>),
     /// The source is not a program that can run here.
-    Problem { text: String, position: Option<Position> },
+    Problem { text: String, place: Option<Place> },
     /// The gateway cannot be reached.
     Io(io::Error),
 }
@@ -127,23 +128,30 @@ fn execute<'js>(
     source: &str,
     options: RunOptions,
 ) -> std::result::Result<Promise<'js>, ProgramFailure<'js>> {
+    let threw = |_: rquickjs::Error| ProgramFailure::Threw(ctx.catch());
+    let begin: Function<'js> = hooks.all.get("begin").map_err(threw)?;
+    begin.call::<_, ()>(()).map_err(threw)?;
+    let program = POSITION_MAPS.with_borrow_mut(|maps| {
+        maps.push(PositionMap::unchanged(source));
+        maps.len()
+    });
     let variables = if options.keep_worker { Variables::Kept } else { Variables::Dropped };
     let stripped = strip(source, variables).map_err(|SyntaxProblem { message, position }| {
-        ProgramFailure::Problem { text: format!("SyntaxError: {message}"), position }
+        let place = position.map(|position| Place { program, position });
+        ProgramFailure::Problem { text: format!("SyntaxError: {message}"), place }
     });
-    let begin: Function<'js> =
-        hooks.all.get("begin").map_err(|_| ProgramFailure::Threw(ctx.catch()))?;
-    begin.call::<_, ()>(()).map_err(|_| ProgramFailure::Threw(ctx.catch()))?;
-    POSITION_MAP.set(Some(super::positions::PositionMap::unchanged(source)));
     let Stripped { code, position_map, free_names, imports } = stripped?;
     for import in &imports {
         if let Some(problem) = modules::import_problem(import) {
             let text = format!("SyntaxError: {problem}");
-            return Err(ProgramFailure::Problem { text, position: Some(import.position) });
+            let place = Some(Place { program, position: import.position });
+            return Err(ProgramFailure::Problem { text, place });
         }
     }
-    POSITION_MAP.set(Some(position_map));
-    let threw = |_: rquickjs::Error| ProgramFailure::Threw(ctx.catch());
+    POSITION_MAPS.with_borrow_mut(|maps| {
+        maps.pop();
+        maps.push(position_map);
+    });
     if journal::is_journalled() {
         let observe_dates: Function<'js> = hooks.all.get("observeDates").map_err(threw)?;
         observe_dates.call::<_, ()>(()).map_err(threw)?;
@@ -155,7 +163,7 @@ fn execute<'js>(
     let mut options = EvalOptions::default();
     options.strict = true;
     options.promise = true;
-    options.filename = Some(PROGRAM.to_owned());
+    options.filename = Some(stack::file_name(program));
     let main: Promise<'js> = ctx.eval_with_options(code, options).map_err(threw)?;
     run_event_loop(ctx, hooks, &main)?;
     Ok(main)
@@ -383,14 +391,14 @@ fn check_end<'js>(
     }
     if main.state() == PromiseState::Pending {
         let text = "Error: the program awaits a promise that nothing can settle any more";
-        return Err(ProgramFailure::Problem { text: text.to_owned(), position: None });
+        return Err(ProgramFailure::Problem { text: text.to_owned(), place: None });
     }
     Ok(())
 }
 
 fn describe<'js>(ctx: &Ctx<'js>, hooks: &Hooks<'js>, failure: ProgramFailure<'js>) -> String {
-    let (text, position) = match failure {
-        ProgramFailure::Problem { text, position } => (text, position),
+    let (text, place) = match failure {
+        ProgramFailure::Problem { text, place } => (text, place),
         ProgramFailure::Io(error) => (format!("Error: {error}"), None),
         ProgramFailure::Threw(value) => {
             let text = match hooks.describe.call::<_, String>((value,)) {
@@ -400,14 +408,15 @@ fn describe<'js>(ctx: &Ctx<'js>, hooks: &Hooks<'js>, failure: ProgramFailure<'js
                     "an error that cannot be shown".to_owned()
                 }
             };
-            let position = stack::first_position(&text);
-            (text, position)
+            let place = stack::first_place(&text);
+            (text, place)
         }
     };
-    let excerpt = position.and_then(|position| {
-        let lines = POSITION_MAP.with_borrow(|it| it.as_ref().and_then(|it| it.excerpt(position)));
-        let Position { line, column } = position;
-        Some(format!("{PROGRAM}:{line}:{column}\n{}\n", lines?))
+    let excerpt = place.and_then(|Place { program, position }| {
+        let lines =
+            POSITION_MAPS.with_borrow(|maps| maps.get(program.checked_sub(1)?)?.excerpt(position));
+        let (file, Position { line, column }) = (stack::file_name(program), position);
+        Some(format!("{file}:{line}:{column}\n{}\n", lines?))
     });
     format!("{}{text}", excerpt.unwrap_or_default())
 }

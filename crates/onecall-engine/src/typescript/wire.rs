@@ -25,7 +25,8 @@ static SOCKET: OnceLock<WorkerSocket> = OnceLock::new();
 
 thread_local! {
     static NEXT_CALL: Cell<u64> = const { Cell::new(1) };
-    pub(super) static POSITION_MAP: RefCell<Option<PositionMap>> = const { RefCell::new(None) };
+    /// The position maps of the programs that have run in this worker.
+    pub(super) static POSITION_MAPS: RefCell<Vec<PositionMap>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The socket to the gateway.
@@ -135,7 +136,8 @@ fn summary(failure: &str) -> String {
     };
     let named = failure.lines().filter_map(|line| line.split_once(": "));
     let (kind, message) = named.into_iter().find(|(kind, _)| is_kind(kind)).unwrap_or_default();
-    let position = failure.split_once("<program>:").map_or("", |(_, position)| position);
+    let place = failure.split_once("<program").map_or("", |(_, place)| place);
+    let position = place.split_once(">:").map_or("", |(_, position)| position);
     let digits = position.find(|it: char| !it.is_ascii_digit()).unwrap_or(position.len());
     let line = position.get(..digits).and_then(|digits| digits.parse::<u64>().ok());
     let denied = denied(failure, message);
@@ -233,8 +235,7 @@ fn call_position<'js>(hooks: &Object<'js>, failure: Value<'js>) -> Result<Option
     let raw_stack: Function<'js> = hooks.get("rawStack")?;
     let raw: Value<'js> = raw_stack.call((failure,))?;
     let Some(Ok(raw)) = raw.as_string().map(JsString::to_string) else { return Ok(None) };
-    Ok(POSITION_MAP
-        .with_borrow(|position_map| stack::original_position(&raw, position_map.as_ref())))
+    Ok(POSITION_MAPS.with_borrow(|maps| stack::original_position(&raw, maps)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no program makes 2^53 calls")]
@@ -271,7 +272,7 @@ pub(super) fn ask_gateway(question: &str) -> io::Result<String> {
 
 /// Maps a stack trace of QuickJS to the author's source.
 fn mapped_stack(raw: String) -> String {
-    POSITION_MAP.with_borrow(|position_map| stack::readable(&raw, position_map.as_ref()))
+    POSITION_MAPS.with_borrow(|maps| stack::readable(&raw, maps))
 }
 
 /// The state of a promise and its value or reason; `None` if `value` is not a promise.

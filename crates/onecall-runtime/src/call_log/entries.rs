@@ -316,7 +316,7 @@ mod tests {
                 principal: Arc::new(Principal::local()),
                 client: String::new(),
                 program: None,
-                language: onecall_core::Language::default(),
+                language: onecall_core::Language::Python,
                 caller: None,
             }),
             log_index: LogIndex::default(),

@@ -157,7 +157,7 @@ fn tools_are_listed_searched_and_shown() {
     {
       "name": "mcp__fixture__nothing",
       "description": "Answers without any content.",
-      "signature": "await mcp__fixture__nothing() -> Any",
+      "signature": "await mcp__fixture__nothing() -> Any  # not declared; print a small result first",
       "inputSchema": {
         "type": "object",
         "properties": {}

@@ -58,7 +58,12 @@ fn both_languages_can_read_what_python_printed() {
     assert_eq!(
         printed(&gateway.execute_typescript(code)),
         "[ { a: \"it's\", b: [ 1, -2500, null ] }, true, [ 'x' ], [] ]\n\
-         üA\n {'1': {}, k: []} 7 [ 7 ]\n"
+         üA\n { '1': {}, k: [] } 7 [ 7 ]\n\
+         SyntaxError: Not a Python literal: expected \",\" or \"]\" at position 2\n\
+         SyntaxError: Not a Python literal: expected the end at position 5\n\
+         SyntaxError: Not a Python literal: expected a value at position 0\n\
+         SyntaxError: Not a Python literal: expected a value at position 0\n\
+         SyntaxError: Not a Python literal: expected \",\" or \"]\" at position 5\n"
     );
 }
 

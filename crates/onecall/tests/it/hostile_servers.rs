@@ -123,7 +123,7 @@ fn attack_24_a_property_that_is_no_name_is_quoted() {
     let answer =
         gateway.session.call_tool("inspect_tool", json!({ "tool_name": "mcp__evil__work" }));
     let shown: Value = serde_json::from_str(&answer.text).unwrap();
-    insta::assert_snapshot!(shown["signature"].as_str().unwrap(), @r#"await mcp__evil__work({"x): __import__('os').system('touch /tmp/pwned') #": NotRequired[str], "a b": NotRequired[Any]}) -> Any"#);
+    insta::assert_snapshot!(shown["signature"].as_str().unwrap(), @r#"await mcp__evil__work({"x): __import__('os').system('touch /tmp/pwned') #": NotRequired[str], "a b": NotRequired[Any]}) -> Any  # not declared; print a small result first"#);
     let code = format!("print(await mcp__evil__work({{{evil:?}: 'v', 'a b': 1}}))");
     assert_eq!(gateway.prints(&code), "ok\n");
     let call = received.wait_for_call("work");
@@ -182,12 +182,12 @@ fn attack_25_a_schema_without_end_costs_only_its_tool() {
             print(str(error).splitlines()[1])
     ";
     insta::assert_snapshot!(gateway.prints(code), @r"
-    recursive ok mcp__evil__recursive(x: dict | None = None) -> Any
-    wide ok mcp__evil__wide(x: str | ... | None = None) -> Any
-    deep ok mcp__evil__deep() -> Any
-    elsewhere ok mcp__evil__elsewhere(x: Any = None) -> Any
-    honest ok mcp__evil__honest(x: str | None = None) -> Any
-    thousand ok mcp__evil__thousand() -> Any
+    recursive ok mcp__evil__recursive(x: dict | None = None) -> Any  # not de
+    wide ok mcp__evil__wide(x: str | ... | None = None) -> Any  # not de
+    deep ok mcp__evil__deep() -> Any  # not declared; print a small resu
+    elsewhere ok mcp__evil__elsewhere(x: Any = None) -> Any  # not declared;
+    honest ok mcp__evil__honest(x: str | None = None) -> Any  # not declar
+    thousand ok mcp__evil__thousand() -> Any  # not declared; print a small
       x: 1 is of type integer, not string
     ");
     assert!(listener.accept().is_err(), "a schema was looked for on the network");

@@ -66,7 +66,7 @@ fn a_tool_can_be_inspected() {
         json!({
             "name": "mcp__fixture__nothing",
             "description": "Answers without any content.",
-            "signature": "await mcp__fixture__nothing() -> Any",
+            "signature": "await mcp__fixture__nothing() -> Any  # not declared; print a small result first",
             "inputSchema": { "type": "object", "properties": {} },
             "outputSchema": null,
             "note": "The server declares no output schema: print a small result first to see its \

@@ -229,6 +229,12 @@ fn typescript_programs_share_their_variables() {
         printed(&run("class Point {}; console.log(new Point(), rows.length)")),
         "Point {} 3\n"
     );
+    let broken =
+        failed(&run("// The function of an earlier program fails.\ndouble.call(null, BigInt(1));"));
+    assert!(
+        broken.starts_with("<program>:5:") && broken.contains("    at <program 6>:2:"),
+        "{broken}"
+    );
     // What a program leaves behind does not disturb the next one.
     assert!(
         failed(&run("setTimeout(() => console.log('late'), 5); throw new Error('no')"))

@@ -54,6 +54,18 @@ fn tools_are_called_in_every_way() {
 }
 
 #[test]
+fn help_prints_how_to_call_a_tool() {
+    let mut gateway = Gateway::new();
+    let add =
+        "await mcp__fixture__add({ a: number; b: number }): Promise<number>\nAdds two numbers.\n";
+    for code in ["help(tools.add)", "help(mcp__fixture__add)", "help('mcp__fixture__add')"] {
+        assert_eq!(printed(&gateway.execute_typescript(code)), add, "{code}");
+    }
+    let unknown = failed(&gateway.execute_typescript("help('nothing')"));
+    assert!(unknown.contains("ToolError: help() takes tools; 'nothing' is none"), "{unknown}");
+}
+
+#[test]
 fn type_arguments_are_no_comparisons() {
     // JavaScript reads all of these, and compares.
     let code = "

@@ -195,6 +195,16 @@
     return hooks.ask("search", { query: hooks.text(query), limit: few, language: "typescript" });
   };
 
+  // Prints how to call tools.
+  setGlobal("help", function help(...things) {
+    for (let i = 0; i < things.length; i++) {
+      const name = typeof things[i] === "function" ? things[i].name : hooks.text(things[i]);
+      const found = hooks.ask("search", { query: name, limit: 1, language: "typescript" })[0];
+      if (found === undefined || found.name !== name) throw new ToolError(`help() takes tools; '${name}' is none`);
+      hooks.write(o.join([found.signature, found.description ?? ""], "\n"), false);
+    }
+  });
+
   const own = { __proto__: null, search };
   setGlobal("tools", new Proxy(own, {
     __proto__: null,
