@@ -99,7 +99,7 @@ impl ChaosTest {
                 approver
             });
             let all_ended = || ended.load(Ordering::Relaxed) == programs.len();
-            while !all_ended() && troubles.count() < self.troubles {
+            while !troubles.are_varied() || !all_ended() && troubles.count() < self.troubles {
                 troubles.go_on(&mut places);
             }
             troubles.end(&places);
@@ -161,7 +161,7 @@ fn faults(
 #[test]
 fn gateways_under_fire_lose_and_repeat_nothing() {
     let Some(server) = postgres::server() else { return };
-    let programs = number_from("ONECALL_FLEET_PROGRAMS").unwrap_or(28);
+    let programs = number_from("ONECALL_FLEET_PROGRAMS").unwrap_or(42);
     let is_long = programs > 50;
     let test = ChaosTest {
         programs: usize::try_from(programs).expect("a number of programs"),

@@ -19,6 +19,29 @@ const LONGEST_ABSENCE: u64 = 1_000;
 /// How often the end of a cut is looked for.
 const TICK: Duration = Duration::from_millis(20);
 
+/// What happens to a gateway.
+#[derive(Clone, Copy)]
+enum Trouble {
+    Cut,
+    Killed,
+    Stopped,
+    Disconnected,
+}
+
+impl Trouble {
+    /// The kinds, in the order in which each of them comes first.
+    const ALL: [Self; 4] = [Self::Cut, Self::Killed, Self::Stopped, Self::Disconnected];
+
+    fn random(random: &mut Random) -> Self {
+        match random.below(8) {
+            0..3 => Self::Killed,
+            3..5 => Self::Stopped,
+            5..7 => Self::Cut,
+            _ => Self::Disconnected,
+        }
+    }
+}
+
 /// Troubles that a seed determines.
 pub struct Troubles {
     random: Random,
@@ -44,6 +67,11 @@ impl Troubles {
         self.kills + self.stops + self.cut + self.closed
     }
 
+    /// Whether there was one of each kind.
+    pub fn are_varied(&self) -> bool {
+        [self.kills, self.stops, self.cut, self.closed].iter().all(|count| *count > 0)
+    }
+
     /// Ends cuts that are over, and makes the next trouble when its time has come.
     pub fn go_on(&mut self, places: &mut [Place]) {
         for (cut, place) in self.cuts.iter_mut().zip(places.iter()) {
@@ -64,26 +92,27 @@ impl Troubles {
     fn make(&mut self, places: &mut [Place]) {
         let index = usize::try_from(self.random.below(places.len() as u64)).unwrap_or(0);
         let Some(place) = places.get_mut(index) else { return };
-        match self.random.below(8) {
-            0..3 => {
+        let first = usize::try_from(self.count()).ok().and_then(|it| Trouble::ALL.get(it).copied());
+        match first.unwrap_or_else(|| Trouble::random(&mut self.random)) {
+            Trouble::Killed => {
                 self.kills += 1;
                 place.kill();
                 thread::sleep(Duration::from_millis(self.random.below(LONGEST_ABSENCE)));
                 place.start();
             }
-            3..5 => {
+            Trouble::Stopped => {
                 self.stops += 1;
                 let length = place.stop();
                 self.longest_stop = self.longest_stop.max(length);
                 place.start();
             }
-            5..7 => {
+            Trouble::Cut => {
                 self.cut += 1;
                 place.link.cut();
                 let length = self.random.below(LONGEST_CUT.as_millis() as u64);
                 self.cuts[index] = Some(Instant::now() + Duration::from_millis(length));
             }
-            _ => {
+            Trouble::Disconnected => {
                 self.closed += 1;
                 place.link.close_connections();
             }
