@@ -91,7 +91,8 @@ How much this says: one author wrote tasks, data and programs. The author had re
 over some of these servers, and had seen one small answer of 16 of the tools that declare no result type, as a
 model has that prints a small result first; so the form of rows of the SQLite server and of logs of the git server
 was known. Before any program ran, 9 tasks that named a share or spreadsheet that does not exist were corrected
-together with their programs, 12 such tasks were removed, and the answers of 2 were corrected. Programs of other authors may do worse.";
+together with their programs, 12 such tasks were removed, and the answers of 2 were corrected.
+Programs of other authors may do worse.";
 
 fn read_first_try() -> Result<Map<String, Value>, String> {
     let path = root().join("tests/quality/first_try.json");

@@ -14,7 +14,7 @@ const PACKAGES: [&str; 2] =
     ["libpython3.11-testsuite=3.11.2-6+deb12u9", "libpython3.11-stdlib=3.11.2-6+deb12u9"];
 
 /// The modules of a sample.
-const SAMPLE: [&str; 3] = ["string", "textwrap", "html"];
+const SAMPLE: [&str; 2] = ["textwrap", "html"];
 
 /// The share of tests that has to pass in a sample, in percent.
 const SAMPLE_GOAL: u64 = 90;
