@@ -135,7 +135,7 @@ impl Page {
 
     /// Whether a path belongs to the page.
     pub(crate) fn has_path(path: &str) -> bool {
-        matches!(path, "/" | "/page") || path.starts_with("/page/")
+        path == "/page" || path.starts_with("/page/")
     }
 
     /// Who has signed in with the browser that sends a request, if anyone has.
