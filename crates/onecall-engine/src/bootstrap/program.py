@@ -36,7 +36,7 @@ def run(source, condition, argv, journal, is_session, value_report):
     In a session, its variables are kept for the next program."""
     _onecall_display.begin()
     only_type = value_report == 2
-    # The syntax trees of the embedded interpreter cannot hold lone surrogates, which `\\ud800` means.
+    # The syntax trees of the embedded interpreter cannot hold lone surrogates, which `\ud800` means.
     # A program that may have one is compiled from its text, and its type is not reported.
     is_reported = value_report and not (only_type and "\\ud" in source.lower())
     value = Value(only_type) if is_reported else None
