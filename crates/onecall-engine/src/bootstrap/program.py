@@ -35,7 +35,11 @@ def run(source, condition, argv, journal, is_session, value_report):
     about its value: 0 nothing, 1 the value, 2 the name of its type. Returns the outcome to report.
     In a session, its variables are kept for the next program."""
     _onecall_display.begin()
-    value = Value(only_type=value_report == 2) if value_report else None
+    only_type = value_report == 2
+    # The syntax trees of the embedded interpreter cannot hold lone surrogates, which `\ud800` means.
+    # A program that may have one is compiled from its text, and its type is not reported.
+    is_reported = value_report and not (only_type and "\\ud" in source.lower())
+    value = Value(only_type) if is_reported else None
     failure = run_source(source, condition, argv, value, is_session, journal)
     last_steps = [_join_threads] if is_session else [threading._shutdown, atexit._run_exitfuncs]
     for last_step in last_steps:
