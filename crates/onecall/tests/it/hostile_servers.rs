@@ -175,19 +175,19 @@ fn attack_25_a_schema_without_end_costs_only_its_tool() {
     let code = "
         for name in ['recursive', 'wide', 'deep', 'elsewhere', 'honest', 'thousand']:
             call = getattr(tools, name)
-            print(name, call(x='text'), call.__doc__.splitlines()[0][:60])
+            print(name, call(x='text'), call.__doc__.split('  #')[0][:60])
         try:
             tools.honest(x=1)
         except ToolError as error:
             print(str(error).splitlines()[1])
     ";
     insta::assert_snapshot!(gateway.prints(code), @r"
-    recursive ok mcp__evil__recursive(x: dict | None = None) -> Any  # not de
-    wide ok mcp__evil__wide(x: str | ... | None = None) -> Any  # not de
-    deep ok mcp__evil__deep() -> Any  # not declared; print a small resu
-    elsewhere ok mcp__evil__elsewhere(x: Any = None) -> Any  # not declared;
-    honest ok mcp__evil__honest(x: str | None = None) -> Any  # not declar
-    thousand ok mcp__evil__thousand() -> Any  # not declared; print a small
+    recursive ok mcp__evil__recursive(x: dict | None = None) -> Any
+    wide ok mcp__evil__wide(x: str | ... | None = None) -> Any
+    deep ok mcp__evil__deep() -> Any
+    elsewhere ok mcp__evil__elsewhere(x: Any = None) -> Any
+    honest ok mcp__evil__honest(x: str | None = None) -> Any
+    thousand ok mcp__evil__thousand() -> Any
       x: 1 is of type integer, not string
     ");
     assert!(listener.accept().is_err(), "a schema was looked for on the network");

@@ -103,7 +103,7 @@ print(tools.add(1, 2), await mcp__fixture__add(1, 2), await tools.async_add(1, 2
     ");
     assert_snapshot!(dry_run(&mut gateway, "f = getattr(tools, input())").text, @"
     [Dry run: nothing was executed]
-    It may call any tool: it is not in Python, computes names or hands `tools` on.
+    It may call any tool: it computes names or hands `tools` on.
     ");
     let answer = dry_run(&mut gateway, "x = (1");
     assert!(answer.is_error);
