@@ -232,7 +232,7 @@ fn typescript_programs_share_their_variables() {
     let broken =
         failed(&run("// The function of an earlier program fails.\ndouble.call(null, BigInt(1));"));
     assert!(
-        broken.starts_with("<program>:5:") && broken.contains("    at <program 6>:2:"),
+        broken.starts_with("<program>:5:") && broken.contains("    at <program 5>:2:"),
         "{broken}"
     );
     // What a program leaves behind does not disturb the next one.

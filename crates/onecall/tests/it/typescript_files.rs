@@ -105,7 +105,7 @@ fn tools_and_scratch_files_are_there() {
     assert!(
         uncaught.starts_with(
             "<program>:2:4\nfs.readFileSync('no.txt');\n   ^\n\
-             Error: ENOENT: no such file or directory, open 'no.txt'\n"
+             Error: ENOENT: no such file or directory, open 'no.txt' (outside of the workspace)\n"
         ),
         "{uncaught}"
     );
