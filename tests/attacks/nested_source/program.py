@@ -110,7 +110,7 @@ print(refused("".join(" " * depth + f"def f{depth}():\n" for depth in range(200)
 print(refused("[" * 15 + "x" + " for x in y]" * 15))
 
 # %% else if without end
-refused("if 0: pass\n" + "elif 0: pass\n" * DEPTH)
+_ = refused("if 0: pass\n" + "elif 0: pass\n" * DEPTH)
 
 # %% nested comprehensions without end
-refused("[" * 150 + "x" + " for x in y]" * 150)
+_ = refused("[" * 150 + "x" + " for x in y]" * 150)

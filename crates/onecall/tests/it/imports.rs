@@ -126,8 +126,8 @@ fn what_is_not_there_is_told_with_what_is() {
             "'./mcp-apis/client' has no function 'clearCach'. Did you mean: clearCache?",
         ),
         (
-            "import fs from 'node:fs'; fs",
-            "'node:fs' cannot be imported: a program has what JavaScript has, and tools from \
+            "import net from 'node:net'; net",
+            "'node:net' cannot be imported: a program has what JavaScript has, and tools from \
              './servers/<server>' or './mcp-apis/<server>/<category>'; there are no packages, \
              files or network",
         ),

@@ -56,7 +56,7 @@ fn most_tokens(source: &str) -> usize {
     let mut tokens = 0;
     for character in source.chars() {
         let is_part = is_word(character);
-        tokens += usize::from(!character.is_whitespace() && !(is_part && after_word));
+        tokens += usize::from(!(character.is_whitespace() || is_part && after_word));
         after_word = is_part;
     }
     tokens

@@ -141,15 +141,18 @@ impl<'a> WriterThread<'a> {
     }
 
     /// Adds all runs to the store that it does not have yet: in one transaction, or each by itself if
-    /// one of them cannot be stored. The error is that of the last one.
+    /// one of them cannot be stored. The error is that of the first one.
     fn write_beginnings(&mut self) -> Result<(), JournalError> {
         let is_new = |it: &&mut Unwritten| it.is_pending() && it.beginning.is_some();
         let mut runs: Vec<&mut Unwritten> = self.runs.values_mut().filter(is_new).collect();
         if runs.is_empty() || write_beginnings_of(self.store, &mut runs).is_ok() {
             return Ok(());
         }
-        let one_by_one = runs.chunks_mut(1).map(|run| write_beginnings_of(self.store, run));
-        one_by_one.fold(Ok(()), |all, one| one.and(all))
+        let mut result = Ok(());
+        for run in runs.chunks_mut(1) {
+            result = result.and(write_beginnings_of(self.store, run));
+        }
+        result
     }
 
     fn write_in_place_reasons(&mut self) -> Result<(), JournalError> {

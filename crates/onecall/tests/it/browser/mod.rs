@@ -20,6 +20,7 @@ const AXE: &str = "ONECALL_INTEROP_AXE";
 const LONG: &str = "ONECALL_BROWSER_LONG";
 
 /// Whether there is a browser. If not, the test says what it skips.
+#[expect(clippy::print_stderr, reason = "a developer reads it")]
 fn has_browser() -> bool {
     let is_installed = is_installed();
     if !is_installed {

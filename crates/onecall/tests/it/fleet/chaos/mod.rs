@@ -9,7 +9,7 @@ mod gateways;
 mod lease_watch;
 mod troubles;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -141,7 +141,7 @@ impl ChaosTest {
 fn faults(
     programs: &[TestProgram],
     answers: &[(usize, Option<String>)],
-    effects: &PathBuf,
+    effects: &Path,
     watch: &LeaseWatch<'_>,
 ) -> Vec<String> {
     let effects = Effects::read(effects).allow_unsent_calls();
