@@ -128,8 +128,8 @@ fn what_is_not_there_is_told_with_what_is() {
         (
             "import net from 'node:net'; net",
             "'node:net' cannot be imported: a program has what JavaScript has, and tools from \
-             './servers/<server>' or './mcp-apis/<server>/<category>'; there are no packages, \
-             files or network",
+             './servers/<server>' or './mcp-apis/<server>/<category>', and 'fs' and 'path' for the \
+             workspace; there are no packages and no network",
         ),
     ];
     for (code, expected) in said {

@@ -237,7 +237,7 @@ fn every_problem_is_listed_and_nothing_is_run() {
     - tool_args.ambiguous: several tools are named 'echo'; write one of 'mcp__fixture__echo', 'mcp__other__echo'
     - target_tool: there is no tool 'mcp__fixture__ad'; did you mean 'mcp__fixture__add'?
     - tool_args.twice[1].identifier: 'a' is the identifier of tool_args.twice[0] already
-    - tool_args.misfit.args: 'b' is missing; await mcp__fixture__add(a: float, b: float) -> float
+    - tool_args.misfit.args: 'b' is missing, and there is no parameter 'c': did you mean 'b'?; await mcp__fixture__add(a: float, b: float) -> float
     - tool_args.misfit.args.a: "1" is of type string, not number; await mcp__fixture__add(a: float, b: float) -> float
     - tool_args.nowhere.deep[0]: there is no identifier 'b'; the plan has a, c
     - tool_args.circle.args.value: waits for itself: tool_args.circle.args.value needs tool_args.circle needs tool_args.circle.args.value

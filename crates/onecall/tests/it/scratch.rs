@@ -234,6 +234,7 @@ fn a_session_may_come_to_it_later_where_the_gateway_opens_files() {
               ^^^^^^^^^^^^^^^^^^^
     PermissionError: [Errno 1] Operation not permitted: '/tmp/x'
     [this program has no scratch folder at /tmp: the session began with a program whose text names neither `tempfile` nor `/tmp`; reset it and begin with one that does]
+    [Programs see no files but those of a workspace, which `workspace` in the configuration gives them. Tools that read files: mcp__fixture__read_text]
     "#);
     let kept = in_session(&mut gateway, "b", "cpython", "print(x)");
     assert_eq!(kept, json!([false, "[Script executed successfully]\n1\n"]));
