@@ -58,6 +58,7 @@ match 1:
 print("after")
 
 #%% return_without_output
+#% better: says that nothing was printed although there is a value
 return 5
 
 #%% function_with_a_return_of_its_own
@@ -118,6 +119,7 @@ print(len(text.split()))
 pass
 
 #%% only_a_docstring
+#% better: says that nothing was printed although there is a value
 """Says what it would do."""
 
 #%% docstring_first
@@ -388,6 +390,7 @@ class Child(Base):
 print(Child().name)
 
 #%% last_expression_is_not_printed
+#% better: says that nothing was printed although there is a value
 1 + 1
 
 #%% last_expression_after_output
