@@ -127,9 +127,9 @@ fn a_flood_of_programs_is_answered_by_few_processes() {
         let answer = gateway.session.finish_call(call);
         assert_eq!(printed(&answer), format!("{}\n", number + 1));
     }
-    // Those that run, those that have just ended, two that wait for programs, and the keeper
-    // of their namespace.
-    assert!(most <= 3 + 3 + 2 + 1, "{most} processes");
+    // Those that run, those that have just ended, which on a busy machine are those of two turns, two
+    // that wait for programs, and the keeper of their namespace.
+    assert!(most <= 3 + 2 * 3 + 2 + 1, "{most} processes");
 }
 
 /// The session that was not used for longest makes room, and its next program hears of it.
