@@ -271,11 +271,9 @@ CREATE TABLE audit_checkpoints (
   seal BYTEA NOT NULL                        -- of this row and the checkpoint before
 );
 
--- The gateways that share the store, until when each of them counts as alive, and how many calls and
--- programs of each user it has, as JSON.
+-- The gateways that share the store, and until when each of them counts as alive.
 CREATE TABLE gateways (
   id TEXT COLLATE "C" PRIMARY KEY,
   address TEXT COLLATE "C" NOT NULL,
-  until_ms BIGINT NOT NULL,
-  usage TEXT COLLATE "C" NOT NULL DEFAULT '{}'
+  until_ms BIGINT NOT NULL
 );

@@ -1,10 +1,8 @@
--- The gateways that share the store, until when each of them counts as alive, and how many calls and
--- programs of each user it has, as JSON.
+-- The gateways that share the store, and until when each of them counts as alive.
 CREATE TABLE gateways (
   id TEXT PRIMARY KEY,
   address TEXT NOT NULL,
-  until_ms INTEGER NOT NULL,
-  usage TEXT NOT NULL DEFAULT '{}'
+  until_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The groups that the identity provider gave a user at the last login.
