@@ -32,7 +32,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use onecall_gateway::{Authenticator, Gateway};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -123,10 +123,13 @@ pub struct HttpServer {
     access: Access,
     drain: Duration,
     page: Option<PageSettings>,
+    interrupt: Signal,
+    terminate: Signal,
 }
 
 impl HttpServer {
-    /// Binds the address and starts to listen. Must be called inside a tokio runtime.
+    /// Binds the address, and starts to listen for clients and for signals. Must be called inside a tokio
+    /// runtime.
     pub fn bind(settings: HttpSettings) -> Result<Self, HttpServerError> {
         let HttpSettings { address, token, users, hosts, origins, drain, page } = settings;
         let has_owner = page.as_ref().is_some_and(|page| page.owner.is_some());
@@ -140,7 +143,10 @@ impl HttpServer {
         let listen = |reason| HttpServerError::Listen { address, reason };
         let listener = listen_on(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        Ok(Self { listener, address, names: AllowedNames { hosts, origins }, access, drain, page })
+        let names = AllowedNames { hosts, origins };
+        let interrupt = signal(SignalKind::interrupt())?;
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Self { listener, address, names, access, drain, page, interrupt, terminate })
     }
 
     /// The URL at which MCP is served.
@@ -160,8 +166,7 @@ impl HttpServer {
     pub async fn serve(self, gateway: Arc<Gateway>) -> Result<(), HttpServerError> {
         // This has to happen first: bridged servers learn about it when they start.
         gateway.clients().expect_several();
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
+        let (mut interrupt, mut terminate) = (self.interrupt, self.terminate);
         let router =
             Arc::new(HttpRouter::new(self.names, self.access, self.page, Arc::clone(&gateway)));
         if router.serves_mcp() {
