@@ -2,12 +2,17 @@
 
 The tools of a suite are an MCP server of this process, over an environment that is new for each
 task. AgentDojo's own utility check then judges the environment, the calls that arrived and what the
-program printed. Prints one JSON object for each task.
+program printed. Prints one JSON object for each task, which also says whether the check passes if
+nothing is called and nothing printed.
 """
 
 import json
 import sys
 import warnings
+
+import model_clients
+
+model_clients.replace()
 
 from agentdojo.agent_pipeline.tool_execution import tool_result_to_str
 from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime
@@ -91,7 +96,18 @@ def run(gateway, world, suite, task):
         task, output, before, world.environment, world.calls
     )
     report = {"task": f"{suite.name} {task.ID}", "calls": len(world.calls), "useful": bool(useful)}
-    return {**report, "failure": failed}
+    return {**report, "failure": failed, "passes_idle": passes_idle(suite, task, before)}
+
+
+def passes_idle(suite, task, environment):
+    """Whether the check of a task passes without any call."""
+    nothing = [text_content_block_from_string("")]
+    try:
+        after = environment.model_copy(deep=True)
+        return bool(suite._check_task_result(task, nothing, environment, after, []))
+    except Exception:
+        # A check may expect that something was called.
+        return False
 
 
 def main():

@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import bfcl
-import dojo
+import dojo  # before AgentDojo, whose imports it shortens
 import worlds
 from agentdojo.task_suite.load_suites import get_suites
 from corpus import CORPUS, SERVICES
@@ -36,15 +36,10 @@ def bfcl_programs(world):
     return list(programs)
 
 
-def dojo_programs(suites):
-    """The ground truths of AgentDojo."""
-    programs = []
-    for suite in suites.values():
-        for task in suite.user_tasks.values():
-            environment = task.init_environment(suite.load_and_inject_default_environment({}))
-            calls = task.ground_truth(environment)
-            programs.append(dojo.program(suite.name, calls, task.GROUND_TRUTH_OUTPUT))
-    return programs
+def dojo_program(suite, task):
+    """The ground truth of a task of AgentDojo."""
+    environment = task.init_environment(suite.load_and_inject_default_environment({}))
+    return dojo.program(suite.name, task.ground_truth(environment), task.GROUND_TRUTH_OUTPUT)
 
 
 def fixture_programs():
@@ -112,7 +107,9 @@ def main():
     suites = get_suites(dojo.VERSION)
     world = dojo.World(suites)
     with Gateway({"mcpServers": world.servers.configuration()}) as gateway:
-        try_programs(gateway, "AgentDojo", some(dojo_programs(suites)))
+        tasks = [(suite, task) for suite in suites.values() for task in suite.user_tasks.values()]
+        programs = [dojo_program(suite, task) for suite, task in some(tasks)]
+        try_programs(gateway, "AgentDojo", programs)
     with tempfile.TemporaryDirectory() as folder:
         servers = worlds.World(folder).configuration(SERVICES)
         with Gateway({"mcpServers": servers}) as gateway:

@@ -1,5 +1,5 @@
-//! Long forms of the tests of durable runs: gateways that are killed, alone or as a fleet, and programs that
-//! are suspended and continued in a new process.
+//! Long forms of tests: gateways that are killed, alone or as a fleet, programs that are suspended and
+//! continued in a new process, and generated programs whose variables are kept in two ways.
 
 use std::path::PathBuf;
 
@@ -33,6 +33,13 @@ Usage: cargo xtask resume-corpus [OPTIONS]
 
   --only TEXT  only programs whose names contain this text
   --seed N     at which call each program is suspended
+";
+
+const FAST_NAMES_HELP: &str = "\
+Usage: cargo xtask fast-names [OPTIONS]
+
+  --programs N  how many programs are generated, 10000 unless told otherwise
+  --seed N      which programs
 ";
 
 /// Kills the gateway at random points while programs have effects on a server that counts them.
@@ -76,6 +83,17 @@ pub fn resume_corpus(arguments: &[String]) -> Result<(), String> {
     let Some(mut variables) = parse(arguments, &options, RESUME_HELP)? else { return Ok(()) };
     variables.push(("ONECALL_RESUME_ALL", "1".into()));
     run_tests("durable::corpus::", &variables)
+}
+
+/// Runs generated programs with variables in their modules and as local variables, and compares.
+pub fn fast_names(arguments: &[String]) -> Result<(), String> {
+    let options =
+        [("--programs", "ONECALL_FAST_NAMES_PROGRAMS"), ("--seed", "ONECALL_FAST_NAMES_SEED")];
+    let Some(mut variables) = parse(arguments, &options, FAST_NAMES_HELP)? else { return Ok(()) };
+    if !variables.iter().any(|(name, _)| *name == "ONECALL_FAST_NAMES_PROGRAMS") {
+        variables.push(("ONECALL_FAST_NAMES_PROGRAMS", "10000".into()));
+    }
+    run_tests("fast_names::", &variables)
 }
 
 fn run_tests(module: &str, variables: &[(&str, PathBuf)]) -> Result<(), String> {

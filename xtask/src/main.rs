@@ -1,6 +1,6 @@
 //! The commands of this repository: `cargo xtask demo | test | interop | browser | side-by-side |
-//! conformance | containers | container-profile | fuzz | bench | soak | kill | fleet | users |
-//! resume-corpus | tokens | quality | deny | licences | messages | sbom | dist`.
+//! conformance | containers | container-profile | image | fuzz | bench | soak | kill | fleet | users |
+//! resume-corpus | fast-names | tokens | quality | deny | licences | messages | sbom | dist`.
 
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a developer reads what this says")]
 
@@ -13,6 +13,7 @@ mod deny;
 mod dependencies;
 mod dist;
 mod fuzz;
+mod image;
 mod interop;
 mod kill;
 mod licences;
@@ -39,6 +40,7 @@ Usage: cargo xtask <COMMAND>
   conformance        run the part of it that is the MCP conformance suite, against both of our sides
   containers         run every attack in emulations of a container, as root and as an ordinary user
   container-profile  write packaging/container/seccomp.json
+  image              make the image of deploy/Dockerfile without a container engine, and check it
   fuzz               look for input that breaks a property, for ten minutes (see fuzz --help)
   bench              measure onecall against bare calls and its peers, in one run (see bench --help)
   soak               load it for minutes while things break, and say what broke (see soak --help)
@@ -46,6 +48,7 @@ Usage: cargo xtask <COMMAND>
   fleet              kill, stop and cut off three gateways meanwhile (see fleet --help)
   users              run programs of many users at once, and check that nothing of one reaches another
   resume-corpus      suspend every test program at a random call and continue it in a new process
+  fast-names         compare generated programs with variables kept in two ways (see fast-names --help)
   tokens             count what a model reads with direct calls and with onecall (see tokens --help)
   quality            count what of others' tasks, programs and tests works (see quality --help)
   deny               check licences, sources and known vulnerabilities of the dependencies (deny.toml)
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         "conformance-client" => conformance::client(rest),
         "containers" => containers::run(rest),
         "container-profile" => container_profile::run(),
+        "image" => image::run(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "soak" => soak::run(rest),
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         "fleet" => kill::fleet(rest),
         "users" => kill::users(rest),
         "resume-corpus" => kill::resume_corpus(rest),
+        "fast-names" => kill::fast_names(rest),
         "tokens" => tokens::run(rest),
         "quality" => quality::run(rest),
         "deny" => deny::run(rest),

@@ -85,7 +85,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             comparison.legend()
         );
     }
-    let details = table::render(&sections, &failures);
+    let compared = comparison.as_ref().map(Comparison::verdicts).unwrap_or_default();
+    let details = table::render(&sections, &compared, &failures);
     println!("{details}");
     if let Some(growth) = &growth {
         println!("### growth\n\n{}", growth.to_markdown());

@@ -75,24 +75,14 @@ impl Section {
 
     /// Decides a promise about a ratio.
     pub fn promise_ratio(&mut self, promise: &str, ratio: Option<Ratio>, at_most: f64) {
-        if let Some(Ratio { value, quartiles: (low, high) }) = ratio {
-            self.verdicts.push(Verdict {
-                promise: format!("{promise} ≤ {at_most}×"),
-                measured: format!("{value:.2}× ({low:.2}–{high:.2})"),
-                holds: value <= at_most,
-            });
-        }
+        self.verdicts.extend(ratio.map(|ratio| Verdict::of_ratio(promise, ratio, at_most)));
     }
 
     /// Decides a promise about the median of a figure.
     pub fn promise_at_most(&mut self, promise: &str, name: &str, at_most: f64) {
         let Some(figure) = self.figures.iter().find(|figure| figure.name == name) else { return };
-        let (median, unit) = (figure.samples.median(), figure.unit);
-        self.verdicts.push(Verdict {
-            promise: format!("{promise} ≤ {}", unit.show(at_most)),
-            measured: format!("{} ({:.2} of the target)", unit.show(median), median / at_most),
-            holds: median <= at_most,
-        });
+        let verdict = Verdict::of_median(promise, &figure.samples, figure.unit, at_most);
+        self.verdicts.push(verdict);
     }
 
     pub fn ratio(&self, figure: &Figure) -> Option<Ratio> {
@@ -124,7 +114,27 @@ impl Section {
 }
 
 impl Verdict {
-    fn to_json(&self) -> Value {
+    /// Decides a promise about a ratio.
+    pub fn of_ratio(promise: &str, ratio: Ratio, at_most: f64) -> Self {
+        let Ratio { value, quartiles: (low, high) } = ratio;
+        Self {
+            promise: format!("{promise} ≤ {at_most}×"),
+            measured: format!("{value:.2}× ({low:.2}–{high:.2})"),
+            holds: value <= at_most,
+        }
+    }
+
+    /// Decides a promise about the median of some samples.
+    pub fn of_median(promise: &str, samples: &Samples, unit: Unit, at_most: f64) -> Self {
+        let median = samples.median();
+        Self {
+            promise: format!("{promise} ≤ {}", unit.show(at_most)),
+            measured: format!("{} ({:.2} of the target)", unit.show(median), median / at_most),
+            holds: median <= at_most,
+        }
+    }
+
+    pub fn to_json(&self) -> Value {
         json!({ "promise": self.promise, "measured": self.measured, "holds": self.holds })
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::section::{Figure, Section};
+use super::section::{Figure, Section, Verdict};
 
-/// All figures, one table per measurement, then the promises they decide.
-pub fn render(sections: &[Section], failures: &[String]) -> String {
+/// All figures, one table per measurement, then the promises that they and the comparison decide.
+pub fn render(sections: &[Section], compared: &[Verdict], failures: &[String]) -> String {
     let mut text = String::new();
     for section in sections {
         let _ = writeln!(text, "\n### {}: {}\n", section.name, section.title);
@@ -17,7 +17,8 @@ pub fn render(sections: &[Section], failures: &[String]) -> String {
             let _ = writeln!(text, "\n{note}");
         }
     }
-    push_verdicts(&mut text, sections);
+    let verdicts = sections.iter().flat_map(|section| &section.verdicts);
+    push_verdicts(&mut text, compared.iter().chain(verdicts));
     for failure in failures {
         let _ = writeln!(text, "\n**Not measured:** {failure}");
     }
@@ -41,8 +42,8 @@ fn push_figure(text: &mut String, section: &Section, figure: &Figure) {
     );
 }
 
-fn push_verdicts(text: &mut String, sections: &[Section]) {
-    let mut verdicts = sections.iter().flat_map(|section| &section.verdicts).peekable();
+fn push_verdicts<'a>(text: &mut String, verdicts: impl Iterator<Item = &'a Verdict>) {
+    let mut verdicts = verdicts.peekable();
     if verdicts.peek().is_none() {
         return;
     }

@@ -6,16 +6,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onecall_core::ServerRefusal;
 use onecall_login::AccessError;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::protocol::request::STATELESS_VERSION;
 use crate::supervision::status::FailureKind;
 use crate::transport::http::HttpError;
 
 /// The JSON-RPC error code for an unknown method.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+
+/// The error code for a protocol revision that the server does not support.
+const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Why a server could not be started. The display text is the `reason` in its status.
 #[derive(Debug, Error)]
@@ -96,6 +102,20 @@ impl StartError {
         )
     }
 
+    /// Whether the server refused the protocol revision, and names one that onecall can use without a
+    /// handshake.
+    pub fn is_other_version(&self) -> bool {
+        let refusal = match self {
+            Self::Request { source, .. } => source.refusal(),
+            _ => None,
+        };
+        let names_ours = |refusal: &ServerRefusal| {
+            let supported = refusal.data.as_ref().and_then(|data| data["supported"].as_array());
+            supported.is_some_and(|all| all.iter().any(|version| version == STATELESS_VERSION))
+        };
+        refusal.is_some_and(|it| it.code == UNSUPPORTED_VERSION && names_ours(&it))
+    }
+
     /// Whether the server requires a login and no login exists.
     pub fn needs_login(&self) -> bool {
         match self {
@@ -165,7 +185,7 @@ impl AnswerError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum RequestError {
     #[error("{message}")]
-    Refused { code: i64, message: String },
+    Refused { code: i64, message: String, data: Option<Box<Value>> },
     #[error("no answer within {}s", limit.as_secs_f64())]
     NoAnswer { limit: Duration },
     #[error("the answer is larger than {} MiB", limit_bytes / (1024 * 1024))]
@@ -184,6 +204,20 @@ pub(crate) enum RequestError {
     /// The connection had closed before the request was sent.
     #[error("{reason}")]
     ClosedBeforeSending { reason: Arc<str> },
+}
+
+impl RequestError {
+    /// The error response of the server, if it refused the request.
+    pub fn refusal(&self) -> Option<Box<ServerRefusal>> {
+        let (code, message, data) = match self {
+            Self::Refused { code, message, data } => (*code, message.clone(), data),
+            Self::Http(HttpError::Refused { code: Some(code), server_text, data, .. }) => {
+                (*code, server_text.clone().into_text(), data)
+            }
+            _ => return None,
+        };
+        Some(Box::new(ServerRefusal { code, message, data: data.as_deref().cloned() }))
+    }
 }
 
 /// Why a message could not be sent to a server. No part of it was sent.

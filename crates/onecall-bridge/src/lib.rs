@@ -21,6 +21,7 @@ pub use protocol::display_metadata::ToolDisplayMetadata;
 pub use protocol::gateway_clients::{ClientRegistration, GatewayClients};
 pub use protocol::handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
 pub use protocol::resources::ResourceRequestError;
+pub use protocol::server_events::{ServerEvent, ServerEventKind, ServerEvents};
 pub use supervision::admitted::{AdmittedTools, local_definitions};
 pub use supervision::demand::ServerStart;
 pub use supervision::difference::DefinitionPart;
@@ -28,6 +29,7 @@ pub use supervision::downloads::Downloads;
 pub use supervision::fleet::FleetChange;
 pub use supervision::guard::{Guard, run_guard};
 pub use supervision::identity::ServerIdentity;
+pub use supervision::pin_storage::{PinStorage, SharedPins, VersionedPins};
 pub use supervision::pins::{PinError, PinState, Pins, QuarantinedTool};
 pub use supervision::snapshot::{CurrentTools, ToolWatch};
 pub use supervision::status::{

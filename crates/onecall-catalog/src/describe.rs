@@ -4,7 +4,7 @@ use onecall_core::{OutputForm, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::shown_definition::{ShownSchema, shown_description};
-use crate::{ObservedOutput, python_signature_with};
+use crate::{ObservedOutput, python_signature_with, typescript_signature_with};
 
 /// Everything that the author of a program needs to call the tool. `observed` is the shape of its
 /// earlier results, if the server declares none.
@@ -20,6 +20,7 @@ pub fn describe(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> Value {
         "name": spec.callable.as_str(),
         "description": spec.description.as_deref().map(shown_description),
         "signature": python_signature_with(spec, observed),
+        "typescript": typescript_signature_with(spec, observed),
         "inputSchema": shown("inputSchema", &spec.input_schema.value()),
         "outputSchema": spec.output_schema.as_ref().map(|it| shown("outputSchema", &it.value())),
     });

@@ -46,7 +46,7 @@ pub use category::category_of;
 pub use definition_digest::{canonical_schema, canonical_schema_with_order, definition_digest};
 pub use describe::describe;
 pub use generate::{GeneratedFiles, GeneratedTool, content_digest, generate, generated_file};
-pub use naming::{name_prefix, natural_name};
+pub use naming::{callable_names, name_prefix, natural_name};
 pub use observed::ObservedOutput;
 pub use permission::{ask_rule, matches_any_name, permits};
 pub use program::{

@@ -15,7 +15,8 @@ const SHORTEST_SUFFIX: usize = 6;
 /// gets `_` and the first digits of its digest, and the number of digits is doubled as long as the
 /// name still collides. Doubling limits the rounds against a server that lists the suffixed names
 /// as its own tools: to force one more round, it has to send a name twice as long.
-pub(crate) fn callable_names(tools: &[(ServerName, ToolName)]) -> Vec<CallableName> {
+#[must_use]
+pub fn callable_names(tools: &[(ServerName, ToolName)]) -> Vec<CallableName> {
     let natural: Vec<String> = tools.iter().map(|(s, t)| natural_name(s, t)).collect();
     let mut owners: HashMap<&str, usize> = HashMap::new();
     for name in &natural {

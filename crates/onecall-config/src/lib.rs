@@ -61,8 +61,9 @@ pub use locate::{
     PTC_MCP_VARIABLE, ProcessContext, candidate_files, file_to_edit, locate, read_file,
 };
 pub use model::{
-    Config, FormerName, OAuthConfig, OptionalTool, OutputTypeSource, ProxyPolicy, RemoteTransport,
-    SandboxMode, SandboxProperty, ServerConfig, StdioTransport, Transport, UnresolvedTransport,
+    Config, ExposedNames, FormerName, OAuthConfig, OptionalTool, OutputTypeSource, ProxyPolicy,
+    RemoteTransport, SandboxMode, SandboxProperty, ServerConfig, StdioTransport, Transport,
+    UnresolvedTransport,
 };
 pub use onecall_core::Secret;
 pub use overlap::{FolderAccess, Overlap, ProgramFolder, ProtectedExtent, ProtectedPath};

@@ -42,6 +42,14 @@ pub struct Config {
     pub former_names: Vec<FormerName>,
     /// Tools of the servers that are shown to agents directly, besides those of onecall.
     pub expose_tools: Vec<ToolPattern>,
+    /// Servers whose resources are shown to agents directly; patterns of names as callable names
+    /// spell them.
+    pub expose_resources: Vec<ToolPattern>,
+    /// Servers whose prompts are shown to agents directly; patterns of names as callable names spell
+    /// them.
+    pub expose_prompts: Vec<ToolPattern>,
+    /// The names that exposed tools and prompts have for agents.
+    pub expose_names: ExposedNames,
     /// The limits on what one server may send.
     pub limits: ServerLimits,
     /// What to do if the kernel cannot provide the complete sandbox.
@@ -134,6 +142,21 @@ impl OptionalTool {
     /// Every such tool with its name in the configuration.
     pub const NAMES: [(&str, Self); 1] =
         [("programmatic_tool_calling", Self::ProgrammaticToolCalling)];
+}
+
+/// The names that exposed tools and prompts have for agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExposedNames {
+    /// Their callable names, which contain the name of the server.
+    #[default]
+    Callable,
+    /// The names that they have on their servers, where these are unique.
+    Own,
+}
+
+impl ExposedNames {
+    /// Every choice with its name in the configuration.
+    pub const NAMES: [(&str, Self); 2] = [("callable", Self::Callable), ("own", Self::Own)];
 }
 
 /// The servers that a plan may define.

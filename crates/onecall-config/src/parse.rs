@@ -17,7 +17,8 @@ use crate::generate::read_generate;
 use crate::limits::read_server_limits;
 use crate::local_tools::read_local_tools;
 use crate::model::{
-    Config, FormerName, OptionalTool, OutputTypeSource, ProxyPolicy, SandboxMode, SandboxProperty,
+    Config, ExposedNames, FormerName, OptionalTool, OutputTypeSource, ProxyPolicy, SandboxMode,
+    SandboxProperty,
 };
 use crate::path::PathReader;
 use crate::reader::{self, Section};
@@ -155,6 +156,15 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let (optional_tools, former_names) = read_optional_tools(&top, report);
     let expose_tools =
         top.get("expose_tools").and_then(|node| read_patterns(node, "'expose_tools'", report));
+    let expose_resources = top
+        .get("expose_resources")
+        .and_then(|node| read_server_patterns(node, "'expose_resources'", report));
+    let expose_prompts = top
+        .get("expose_prompts")
+        .and_then(|node| read_server_patterns(node, "'expose_prompts'", report));
+    let expose_names = top.get("expose_names").and_then(|node| {
+        reader::choice(node, "'expose_names'", "a choice", &ExposedNames::NAMES, report)
+    });
     let limits = top.get("limits").and_then(|node| read_server_limits(node, report));
     let sandbox = top.get("sandbox").and_then(|node| {
         reader::choice(node, "'sandbox'", "a sandbox", &SandboxMode::NAMES, report)
@@ -211,6 +221,9 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         optional_tools: optional_tools.unwrap_or_default(),
         former_names,
         expose_tools: expose_tools.unwrap_or_default(),
+        expose_resources: expose_resources.unwrap_or_default(),
+        expose_prompts: expose_prompts.unwrap_or_default(),
+        expose_names: expose_names.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
         sandbox_without: sandbox_without.unwrap_or_default(),
@@ -325,6 +338,31 @@ pub(crate) fn read_patterns(
             Err(error) => {
                 let message = format!("{error}: '{text}' of {what}");
                 let help = "patterns match callable names, such as mcp__internal_apis__delete_*";
+                report.add(Problem::new(item.at, message).with_help(help));
+            }
+        }
+    }
+    Some(patterns)
+}
+
+/// Reads a list of server names in which `*` stands for any characters. A name may be written as the
+/// configuration has it, or as callable names spell it.
+fn read_server_patterns(node: &Node, what: &str, report: &mut Report) -> Option<Vec<ToolPattern>> {
+    let mut patterns = Vec::new();
+    for item in reader::list(node, what, report)? {
+        let Some(text) = reader::scalar_text(item, &format!("a server of {what}"), report) else {
+            continue;
+        };
+        let spell = |raw: char| match raw {
+            '*' => '*',
+            raw if raw.is_ascii_alphanumeric() => raw,
+            _ => '_',
+        };
+        match ToolPattern::parse(&text.chars().map(spell).collect::<String>()) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(_) => {
+                let message = format!("an entry of {what} is empty");
+                let help = "entries are names of servers; '*' stands for any characters";
                 report.add(Problem::new(item.at, message).with_help(help));
             }
         }

@@ -66,7 +66,7 @@ pub enum RunKind {
     Exec,
     /// A plan.
     Plan,
-    /// A client that calls one exposed tool.
+    /// A client that calls one exposed tool, or uses an exposed resource or prompt.
     ExposedTool,
     /// Generated code or a command that calls one tool.
     DirectCall,

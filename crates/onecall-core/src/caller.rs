@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::{BoxFuture, CallableName, ServerName, TraceContext};
+use crate::{BoxFuture, CallableName, LogLevel, ServerName, TraceContext};
 
 /// The client behind a run, as each call of the run carries it: its identity, the requests it can
 /// answer, and the channels that lead to it. It is plain data, so a layer that replaces one field
@@ -26,6 +26,31 @@ pub struct Caller {
     pub progress: Option<ProgressChannel>,
     /// Receives the requests that servers make of the client.
     pub questions: ServerQuestionChannel,
+    /// Receives the log messages of servers, if the client wants any.
+    pub log: Option<LogChannel>,
+    /// The input that the client's request brings, if the client is one that answers the questions of
+    /// a server by repeating its request (revision 2026-07-28). Servers are then not kept waiting:
+    /// their questions are part of the answer.
+    pub input: Option<Arc<ClientInput>>,
+}
+
+/// Answers to the questions of a server, which a client sends with its repeated request. Both are JSON
+/// as the client wrote it.
+#[derive(Clone, Debug, Default)]
+pub struct ClientInput {
+    /// The answers, by the keys of the questions.
+    pub responses: Option<Box<RawValue>>,
+    /// The state that the server sent with its questions.
+    pub state: Option<Box<RawValue>>,
+}
+
+/// Passes log messages of servers on to the client.
+#[derive(Clone)]
+pub struct LogChannel {
+    /// The least severe messages that the client wants.
+    pub level: LogLevel,
+    /// Sends the parameters of a log notification, as the server wrote them. It must not block.
+    pub send: Arc<dyn Fn(&RawValue) + Send + Sync>,
 }
 
 /// Passes a server's progress report on to the client. It must not block.
@@ -63,6 +88,8 @@ impl Caller {
                 let refusal = ServerQuestionError::Unsupported(question.kind.method());
                 Box::pin(std::future::ready(Err(refusal)))
             }),
+            log: None,
+            input: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The errors of tool calls. A program can catch each of them and continue.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::CallableName;
@@ -17,6 +18,9 @@ pub enum ToolError {
         name: CallableName,
         /// The reason, in the words of the server or of the gateway.
         message: String,
+        /// The error response of the server, if it refused the request instead of answering it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<Box<ServerRefusal>>,
     },
     /// The call did not reach the tool: the tool is unknown where tools are executed, or it does
     /// not accept these arguments. Nothing was done; the program continues.
@@ -80,6 +84,28 @@ pub enum ToolError {
 impl ToolError {
     /// The call to `name` failed for the reason in `message`.
     pub fn failed(name: &CallableName, message: impl Into<String>) -> Self {
-        Self::Failed { name: name.clone(), message: message.into() }
+        Self::Failed { name: name.clone(), message: message.into(), refusal: None }
     }
+
+    /// The error response of a server that refused the request, if this is one.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&ServerRefusal> {
+        match self {
+            Self::Failed { refusal, .. } => refusal.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// The error response of a server to a request, as the protocol writes it. A client that uses the
+/// server through the gateway gets it unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerRefusal {
+    /// The error code.
+    pub code: i64,
+    /// The message of the server.
+    pub message: String,
+    /// Further information, if the server sent any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
 }

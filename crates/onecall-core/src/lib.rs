@@ -25,11 +25,13 @@ mod gateway_id;
 mod host;
 mod journal;
 pub mod lines;
+mod log_level;
 mod name;
 pub mod nearest;
 mod nonfinite;
 mod outcome;
 mod pattern;
+mod picture;
 mod principal;
 mod program;
 mod question;
@@ -55,20 +57,21 @@ pub use call::{
     RunContext, RunKind, ToolCall,
 };
 pub use caller::{
-    Caller, CallerCapabilities, ClientId, ProgressChannel, ProgressReport, ServerQuestion,
-    ServerQuestionChannel, ServerQuestionError, ServerQuestionKind,
+    Caller, CallerCapabilities, ClientId, ClientInput, LogChannel, ProgressChannel, ProgressReport,
+    ServerQuestion, ServerQuestionChannel, ServerQuestionError, ServerQuestionKind,
 };
 pub use category::ToolCategory;
 pub use decision::{Decision, DenyRule};
 pub use digest::{Digest, DigestBuilder};
 pub use engine::{EngineChoice, EngineName, Language, RunEngine};
-pub use error::ToolError;
+pub use error::{ServerRefusal, ToolError};
 pub use gateway_id::GatewayId;
 pub use host::{
     BoxFuture, CallHandler, KnownBy, ProgramHost, Resolution, ResolutionFuture, ToolHost,
     ToolResolver,
 };
 pub use journal::{CallSite, InPlaceReason, JournalCall, JournalEvent};
+pub use log_level::LogLevel;
 pub use name::{CallableName, ServerName, ToolName};
 pub use nonfinite::replace_nonfinite;
 pub use outcome::{
@@ -76,6 +79,7 @@ pub use outcome::{
     Outcome, Output, PlanPart, RecordedResult, TextSizes, TokenUsage,
 };
 pub use pattern::{PatternError, ToolPattern, ToolPolicy};
+pub use picture::{Picture, PictureFormat};
 pub use principal::{
     InvalidGroupName, InvalidUserName, MAX_GROUPS, Principal, UserName, check_group_name,
 };
@@ -84,7 +88,7 @@ pub use program::{
     TotalLimits, Workspace, WorkspaceAccess,
 };
 pub use question::ProgramQuestion;
-pub use resources::{ListKind, ResourceError, ResourceHost};
+pub use resources::{Completion, CompletionSubject, ListKind, ResourceError, ResourceHost};
 pub use run_id::RunId;
 pub use schema::{OutputForm, Schema, wrapped_schema};
 pub use secret::Secret;

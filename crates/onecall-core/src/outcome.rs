@@ -25,7 +25,7 @@ pub struct Outcome {
     /// `result`. It is present only if the program asked for a whole
     /// [`OutcomeDetail`](crate::OutcomeDetail) and the value is plain data.
     pub value: Option<Box<RawValue>>,
-    /// The name of the type of its last expression, if that has a value which nobody sees.
+    /// The name of the type of its last expression, if that has a value that the program does not print.
     pub value_type: Option<String>,
     /// The tool calls it made.
     pub calls: CallSummary,

@@ -21,8 +21,8 @@ pub struct Program {
     pub session: Option<SessionRequest>,
     /// How much of the outcome is wanted.
     pub detail: OutcomeDetail,
-    /// The content of `sys.argv` for a Python program: a name for the program, then its arguments.
-    /// If empty, the default name is used.
+    /// The content of `sys.argv`: a name for the program, then its arguments. If empty, the default
+    /// name is used. In TypeScript's `process.argv`, the name of the executable comes before it.
     pub argv: Vec<String>,
 }
 

@@ -19,6 +19,10 @@ pub struct RunControl<'a> {
     pub user: &'a str,
     /// Whether the worker names the type of the program's last expression, if it has a value.
     pub names_value_type: bool,
+    /// The variables of a Python program's top level that can be local variables of its code, one per
+    /// line. The program cannot tell the difference. Ignored in a session, whose later programs use
+    /// the variables of earlier ones.
+    pub fast_names: &'a str,
     /// The calls of the run that wait for a person.
     pub held: Option<&'a HeldCalls>,
     /// Present if the run is journalled.

@@ -46,10 +46,7 @@ pub use onecall_jail::{JailMode, Property, Requirement, ignore_file_size_signal}
 pub use plain_data::{ArgumentWriter, PlainData, UnreadableAnswer, UnwritableArguments};
 pub use pool::EngineError;
 pub use registered::RegisteredEngine;
-pub use registry::{
-    ENGINES, EngineFeatures, EngineMismatch, EngineSpec, check_choice, choice_of,
-    language_has_feature,
-};
+pub use registry::{ENGINES, EngineMismatch, EngineSpec, check_choice, choice_of};
 pub use sandbox_report::{EscapeAttempt, SandboxReport, WallReport};
 pub use worker::ProgramOutput;
 pub use workspace::{NotEnoughSpace, WorkspaceWriteLock};

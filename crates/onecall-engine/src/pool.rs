@@ -9,6 +9,7 @@ use std::time::Duration;
 use onecall_core::Failure;
 use onecall_jail::{JailError, JailMode, Property, Requirement};
 use thiserror::Error;
+use tokio::sync::watch;
 
 use crate::files::FileServer;
 use crate::registry::EngineMismatch;
@@ -155,9 +156,11 @@ impl WorkerPool {
     }
 
     /// Starts the zygote and its first workers and tests their sandbox, so that the first program
-    /// does not have to wait for that.
-    pub(crate) async fn warm_up(&self) -> Result<(), EngineError> {
+    /// does not have to wait for that. Workers that were forked before the zygote was prepared are replaced
+    /// later.
+    pub(crate) async fn warm_up(self: &Arc<Self>) -> Result<(), EngineError> {
         let zygote = self.refill(&mut self.state())?;
+        tokio::spawn(replace_when_prepared(zygote.is_prepared(), Arc::downgrade(self)));
         self.check_sandbox(&zygote).await.map(drop)
     }
 
@@ -273,6 +276,20 @@ async fn replenish_after(time: Duration, pool: Weak<WorkerPool>) {
     let Some(pool) = pool.upgrade() else { return };
     let mut state = pool.state();
     if state.living_zygote().is_some() {
+        // An error will occur again for the next program, which reports it.
+        _ = pool.refill(&mut state);
+    }
+}
+
+/// Replaces the idle workers when their zygote is prepared, unless the pool or the zygote is gone by then.
+async fn replace_when_prepared(mut is_prepared: watch::Receiver<bool>, pool: Weak<WorkerPool>) {
+    if is_prepared.wait_for(|is_prepared| *is_prepared).await.is_err() {
+        return;
+    }
+    let Some(pool) = pool.upgrade() else { return };
+    let mut state = pool.state();
+    if state.living_zygote().is_some() {
+        state.waiting.clear();
         // An error will occur again for the next program, which reports it.
         _ = pool.refill(&mut state);
     }

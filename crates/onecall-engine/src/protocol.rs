@@ -105,6 +105,8 @@ pub(crate) enum ToWorker<'a> {
         condition: &'a str,
         /// The program's arguments, its name first, separated by NUL; empty if it has none.
         argv: &'a str,
+        /// The variables of the top level that are local variables of its code, one per line.
+        fast_names: &'a str,
         /// Present if the run is journalled.
         journal: Option<JournalStart<'a>>,
         code: &'a str,
@@ -418,11 +420,21 @@ impl<'a> ToWorker<'a> {
                 let (options, rest) = take_u64(kind, rest)?;
                 let (condition, rest) = take_text(kind, rest)?;
                 let (argv, rest) = take_text(kind, rest)?;
+                let (fast_names, rest) = take_text(kind, rest)?;
                 let (journal, code) = take_bytes(kind, rest)?;
                 let journal = JournalStart::decode(kind, journal)?;
                 let limits = ProgramLimits { memory_bytes, cpu_seconds, file_bytes };
                 let (options, code) = (RunOptions::from_bits(options), text(kind, code)?);
-                Ok(Self::Program { limits, scratch_bytes, options, condition, argv, journal, code })
+                Ok(Self::Program {
+                    limits,
+                    scratch_bytes,
+                    options,
+                    condition,
+                    argv,
+                    fast_names,
+                    journal,
+                    code,
+                })
             }
             kind::HELD => Ok(Self::Held { id: take_u64(kind, payload)?.0 }),
             kind::RELEASED => Ok(Self::Released { id: take_u64(kind, payload)?.0 }),
@@ -441,7 +453,16 @@ impl<'a> ToWorker<'a> {
     /// Appends this frame to `buffer`.
     pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
-            Self::Program { limits, scratch_bytes, options, condition, argv, journal, code } => {
+            Self::Program {
+                limits,
+                scratch_bytes,
+                options,
+                condition,
+                argv,
+                fast_names,
+                journal,
+                code,
+            } => {
                 let (seed, observations) = journal
                     .as_ref()
                     .map_or((&[][..], &[][..]), |it| (&it.seed[..], it.observations));
@@ -455,6 +476,8 @@ impl<'a> ToWorker<'a> {
                     condition.as_bytes(),
                     &encoded_length(argv),
                     argv.as_bytes(),
+                    &encoded_length(fast_names),
+                    fast_names.as_bytes(),
                     &number_of(seed.len() + observations.len()),
                     seed,
                     observations,
@@ -592,6 +615,7 @@ mod tests {
                 options: RunOptions::default(),
                 condition: "",
                 argv: "report.py\0é",
+                fast_names: "",
                 journal: None,
                 code: "print('é')",
             },
@@ -601,6 +625,7 @@ mod tests {
                 options,
                 condition: "numpy\npandas",
                 argv: "",
+                fast_names: "total\nrow",
                 journal: Some(JournalStart { seed: [7; 32], observations: b"\xff" }),
                 code: "",
             },

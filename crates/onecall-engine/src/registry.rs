@@ -1,4 +1,4 @@
-//! The registry of engines: their names, languages and features.
+//! The registry of engines: their names and languages.
 //!
 //! To add an engine, add an entry here, its name in `onecall-core`, and the main function of its
 //! workers.
@@ -14,13 +14,6 @@ use crate::pool::EngineError;
 use crate::sandbox_plan::Interpreter;
 use crate::{cpython, python, typescript};
 
-/// The features of an engine beyond running programs and calling tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EngineFeatures {
-    /// Programs can be given arguments, as in `sys.argv`.
-    pub arguments: bool,
-}
-
 /// An engine as the registry describes it.
 #[derive(Debug)]
 pub struct EngineSpec {
@@ -30,8 +23,6 @@ pub struct EngineSpec {
     pub(crate) title: &'static str,
     /// The languages of the programs that it runs.
     pub languages: &'static [Language],
-    /// The features that it offers to programs.
-    pub features: EngineFeatures,
     /// The first argument of its zygote process.
     pub(crate) zygote: &'static str,
     /// The main function of its zygote process, which gets the second argument.
@@ -47,8 +38,6 @@ pub struct EngineSpec {
 pub(crate) type FindInterpreter =
     for<'a> fn(&'a EngineSettings) -> BoxFuture<'a, Result<Interpreter, EngineError>>;
 
-const PYTHON_FEATURES: EngineFeatures = EngineFeatures { arguments: true };
-
 /// All engines. For each language, the first engine is the default, and the next one runs programs
 /// that import what the first one lacks.
 pub const ENGINES: &[EngineSpec] = &[
@@ -56,7 +45,6 @@ pub const ENGINES: &[EngineSpec] = &[
         name: EngineName::Python,
         title: "the embedded Python",
         languages: &[Language::Python],
-        features: PYTHON_FEATURES,
         zygote: "python-zygote",
         run_zygote: python::run_zygote,
         find_interpreter: None,
@@ -66,7 +54,6 @@ pub const ENGINES: &[EngineSpec] = &[
         name: EngineName::CPython,
         title: "the system's Python",
         languages: &[Language::Python],
-        features: PYTHON_FEATURES,
         zygote: "cpython-zygote",
         run_zygote: cpython::run_zygote,
         find_interpreter: Some(|settings| Box::pin(cpython::find_interpreter(settings))),
@@ -76,7 +63,6 @@ pub const ENGINES: &[EngineSpec] = &[
         name: EngineName::TypeScript,
         title: "the embedded TypeScript",
         languages: &[Language::TypeScript],
-        features: EngineFeatures { arguments: false },
         zygote: "typescript-zygote",
         run_zygote: typescript::run_zygote,
         find_interpreter: None,
@@ -149,12 +135,6 @@ pub fn choice_of(program: &Program) -> EngineChoice {
         (_, Some(only), None) => EngineChoice::Only(only.name),
         _ => EngineChoice::Auto,
     }
-}
-
-/// Whether an engine for this language offers a feature.
-#[must_use]
-pub fn language_has_feature(language: Language, feature: impl Fn(&EngineFeatures) -> bool) -> bool {
-    ENGINES.iter().any(|it| it.runs(language) && feature(&it.features))
 }
 
 fn has_choice(language: Language) -> bool {

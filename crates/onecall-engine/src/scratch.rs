@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use onecall_core::Failure;
+use onecall_core::{DeniedResource, Failure};
 pub(crate) use onecall_jail::ScratchFolder;
 use thiserror::Error;
 
@@ -124,13 +124,15 @@ impl ScratchGrant {
     }
 }
 
-/// A hint for the author of a program that failed because it has no scratch folder.
-pub(crate) fn explain(failure: &Failure, reason: &ScratchError) -> Option<String> {
+/// A hint for the author of a program that failed because it has no scratch folder. It takes the
+/// place of the hint about files in general.
+pub(crate) fn explain(failure: &mut Failure, reason: &ScratchError) -> Option<String> {
     let Failure::Raised { error, .. } = failure else { return None };
     let path = ScratchFolder::PATH;
-    RELATED_EXCEPTIONS
-        .contains(&error.kind.as_str())
-        .then(|| format!("this program has no scratch folder at {path}: {reason}"))
+    RELATED_EXCEPTIONS.contains(&error.kind.as_str()).then(|| {
+        error.denied = error.denied.filter(|denied| *denied != DeniedResource::Files);
+        format!("this program has no scratch folder at {path}: {reason}")
+    })
 }
 
 /// The scratch folder of one worker of the embedded Python. A worker is forked before its program

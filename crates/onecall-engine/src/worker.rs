@@ -213,14 +213,15 @@ impl WorkerPool {
             options,
             condition,
             argv: &argv,
+            fast_names: if options.keep_worker { "" } else { run.control.fast_names },
             journal: run.control.journal.as_ref().map(Journalled::start),
             code,
         };
-        let result = tokio::select! {
+        let mut result = tokio::select! {
             result = worker.run(&start, run, output) => result,
             full = exceeded(self.quota.as_ref()) => Err(full),
         };
-        if let Err(failure) = &result
+        if let Err(failure) = &mut result
             && let Some(reason) = granted.refused().or_else(|| worker.slot.failure())
             && let Some(line) = scratch::explain(failure, reason)
         {
@@ -388,7 +389,8 @@ impl Worker {
         let now = tokio::time::Instant::now();
         let mut time = PausableTime::new(limits.timeout);
         let mut deadline = pin!(tokio::time::sleep_until(time.deadline(now)));
-        let mut held = control.held.map(HeldCalls::watch);
+        let can_wait_for_person = control.held.is_some();
+        let mut held = pin!(next_held(control.held.map(HeldCalls::watch)));
         let mut held_ids = BTreeSet::new();
         let mut site = None;
         self.has_sent_frame = false;
@@ -496,9 +498,9 @@ impl Worker {
                     Err(error) => return Err(protocol_violation(&error.to_string())),
                 }
             }
-            if held.is_some() {
-                let now = tokio::time::Instant::now();
+            if can_wait_for_person {
                 let waits_for_person = !held_ids.is_empty() && calls.are_all(&held_ids);
+                let now = tokio::time::Instant::now();
                 if time.pause(waits_for_person, now) {
                     deadline.as_mut().reset(time.deadline(now));
                 }
@@ -522,10 +524,11 @@ impl Worker {
                 alive = self.connection.exchange_when(listening) => if !alive {
                     return Err(Failure::WorkerDied { reason: self.describe_exit(Some(limits)).await });
                 },
-                now_held = changed(held.as_mut()) => {
+                (now_held, watch) = &mut held => {
                     self.report_held(&held_ids, &now_held)
                         .map_err(|error| protocol_violation(&error.to_string()))?;
                     held_ids = now_held;
+                    held.set(next_held(Some(watch)));
                 }
                 malformed = file_protocol_violation(&mut self.files) => {
                     return Err(protocol_violation(&malformed.to_string()));
@@ -685,11 +688,14 @@ async fn exceeded(quota: Option<&Quota>) -> Failure {
 }
 
 /// The calls that wait for a person, as soon as they change.
-async fn changed(held: Option<&mut watch::Receiver<BTreeSet<u64>>>) -> BTreeSet<u64> {
-    if let Some(held) = held
-        && held.changed().await.is_ok()
+async fn next_held(
+    watch: Option<watch::Receiver<BTreeSet<u64>>>,
+) -> (BTreeSet<u64>, watch::Receiver<BTreeSet<u64>>) {
+    if let Some(mut watch) = watch
+        && watch.changed().await.is_ok()
     {
-        return held.borrow_and_update().clone();
+        let held = watch.borrow_and_update().clone();
+        return (held, watch);
     }
     std::future::pending().await
 }

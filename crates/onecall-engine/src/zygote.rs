@@ -32,6 +32,7 @@ const FORK: u8 = b'F';
 const KILL: u8 = b'K';
 const SCRATCH: u8 = b'S';
 const NOT_FORKED: u8 = b'N';
+const PREPARED: u8 = b'W';
 
 /// The size of a request to the zygote: its kind, and a worker id or the size of a scratch folder.
 const REQUEST_SIZE: usize = 9;
@@ -59,6 +60,9 @@ pub(crate) struct Zygote {
     next_id: AtomicU64,
     /// Why the process ended, once it has.
     end_reason: watch::Receiver<Option<String>>,
+    /// Whether it is prepared as far as it can be. Workers that it forks before run programs a little
+    /// slower.
+    is_prepared: watch::Receiver<bool>,
     /// The report of its first worker about the sandbox.
     pub(crate) sandbox_report: OnceCell<SandboxReport>,
 }
@@ -133,9 +137,10 @@ impl Zygote {
         let log = tokio::spawn(log_stderr(child.stderr.take(), last_line.clone()));
         let (requests, queue) = mpsc::unbounded_channel();
         let (end_reason_sender, end_reason) = watch::channel(None);
+        let (prepared, is_prepared) = watch::channel(false);
         let control = UnixStream::from_std(ours)?;
         tokio::spawn(async move {
-            let pending_exits = exchange_messages(control, queue).await;
+            let pending_exits = exchange_messages(control, queue, &prepared).await;
             _ = child.start_kill();
             let status = child.wait().await;
             _ = tokio::time::timeout(STDERR_TIMEOUT, log).await;
@@ -144,7 +149,8 @@ impl Zygote {
             drop(pending_exits);
         });
         let sandbox_report = OnceCell::new();
-        Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1), end_reason, sandbox_report }))
+        let next_id = AtomicU64::new(1);
+        Ok(Arc::new(Self { requests, next_id, end_reason, is_prepared, sandbox_report }))
     }
 
     /// Waits for the end of the process and returns the reason: its last line on stderr, if there
@@ -153,6 +159,11 @@ impl Zygote {
         let mut end_reason = self.end_reason.clone();
         let known = end_reason.wait_for(Option::is_some).await.ok();
         known.and_then(|end_reason| end_reason.clone()).unwrap_or_else(|| describe_end("", None))
+    }
+
+    /// Becomes true when the process is prepared. The receiver does not keep the process alive.
+    pub(crate) fn is_prepared(&self) -> watch::Receiver<bool> {
+        self.is_prepared.clone()
     }
 
     /// Forks a worker in the background; its programs may use `files`. If the zygote is gone, the
@@ -206,6 +217,7 @@ type PendingExits = HashMap<u64, oneshot::Sender<WorkerExit>>;
 async fn exchange_messages(
     mut control: UnixStream,
     mut requests: mpsc::UnboundedReceiver<ZygoteRequest>,
+    prepared: &watch::Sender<bool>,
 ) -> PendingExits {
     let mut pending_exits = PendingExits::new();
     let mut exit = [0u8; REPORT_SIZE];
@@ -226,7 +238,10 @@ async fn exchange_messages(
                 }
                 if filled == REPORT_SIZE {
                     filled = 0;
-                    report_exit(exit, &mut pending_exits);
+                    match exit {
+                        [PREPARED, ..] => _ = prepared.send_replace(true),
+                        _ => report_exit(exit, &mut pending_exits),
+                    }
                 }
             }
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use onecall_bridge::Bridge;
+use onecall_bridge::{Bridge, ResourceRequestError};
 use onecall_core::{
-    BoxFuture, ListKind, ResolvedCall, ResourceError, ResourceHost, ServerName, ToolValue,
+    BoxFuture, Completion, ListKind, ResolvedCall, ResourceError, ResourceHost, ServerName,
+    ToolValue,
 };
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -28,7 +29,7 @@ impl ResourceHost for BridgedResources {
         call: &'a ResolvedCall,
     ) -> BoxFuture<'a, Result<Vec<Map<String, Value>>, ResourceError>> {
         Box::pin(async move {
-            self.0.list(server, kind, call).await.map_err(|error| ResourceError(error.to_string()))
+            self.0.list(server, kind, call).await.map_err(|error| resource_error(&error))
         })
     }
 
@@ -40,7 +41,7 @@ impl ResourceHost for BridgedResources {
     ) -> BoxFuture<'a, Result<ToolValue, ResourceError>> {
         Box::pin(async move {
             let read = self.0.read_resource(server, uri, call).await;
-            read.map_err(|error| ResourceError(error.to_string()))
+            read.map_err(|error| resource_error(&error))
         })
     }
 
@@ -53,7 +54,35 @@ impl ResourceHost for BridgedResources {
     ) -> BoxFuture<'a, Result<ToolValue, ResourceError>> {
         Box::pin(async move {
             let got = self.0.get_prompt(server, name, arguments, call).await;
-            got.map_err(|error| ResourceError(error.to_string()))
+            got.map_err(|error| resource_error(&error))
         })
     }
+
+    fn subscribe<'a>(
+        &'a self,
+        server: &'a ServerName,
+        uri: &'a str,
+        _call: &'a ResolvedCall,
+    ) -> BoxFuture<'a, Result<(), ResourceError>> {
+        Box::pin(async move {
+            self.0.subscribe(server, uri).await.map_err(|error| resource_error(&error))
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        server: &'a ServerName,
+        completion: &'a Completion<'a>,
+        call: &'a ResolvedCall,
+    ) -> BoxFuture<'a, Result<ToolValue, ResourceError>> {
+        Box::pin(async move {
+            let completed = self.0.complete(server, completion, call).await;
+            completed.map_err(|error| resource_error(&error))
+        })
+    }
+}
+
+fn resource_error(error: &ResourceRequestError) -> ResourceError {
+    let refusal = error.refusal().cloned().map(Box::new);
+    ResourceError { message: error.to_string(), refusal }
 }

@@ -53,6 +53,7 @@ impl BridgedTools {
                 &bridge.configs(),
                 bridge.local_definitions(),
                 bridge.tools_of_tried_servers(),
+                &bridge.options().pins,
                 earlier,
             )
         };

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onecall_bridge::{
-    Bridge, ConnectionOptions, Downloads, GatewayClients, Guard, QuarantinedTool, ServerStart,
-    ServerState, ServerStatus,
+    Bridge, ConnectionOptions, Downloads, GatewayClients, Guard, PinStorage, QuarantinedTool,
+    ServerStart, ServerState, ServerStatus,
 };
 use onecall_catalog::ObservedOutput;
 use onecall_config::{ApprovalSettings, Config, OptionalTool, OutputTypeSource, ServerConfig};
@@ -23,7 +23,7 @@ use onecall_policy::PolicyErrors;
 use onecall_runtime::{
     AuditWriter, Cache, CallRates, Directory, LearnedTypes, Metrics, MetricsState, NameLookup,
     Observer, Plan, PlanAnswer, PlanFailure, PlanProblems, PlanRequest, Preview, Recorder,
-    Redactor, RunOptions, SaveError, Sessions, StoreQueue, StoreWriter, UserAccess,
+    Redactor, RunOptions, SaveError, Sessions, StoreQueue, StoreWriter, TokenCounter, UserAccess,
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -31,11 +31,12 @@ use tokio::sync::watch;
 
 use crate::drain::Drain;
 use crate::durable::{DurableRuns, RunAnswer, RunRequest};
-use crate::exposed::Exposure;
+use crate::exposed::{Exposure, ListCache};
 use crate::fleet::{Fleet, UsageCounters};
 use crate::identities::Identities;
-use crate::list_changes::ListChanges;
+use crate::list_changes::{ExposedWatch, ListChanges};
 use crate::listing_store::ListingStore;
+use crate::pin_watch::pin_storage;
 use crate::plan::PlanTools;
 use crate::policies::load_policies;
 use crate::readiness::Readiness;
@@ -49,6 +50,9 @@ use crate::{audit_writer, record_settings, revision, settings};
 
 /// How long a shutdown waits for pending writes to the store.
 const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long each writer may take at least, also if the store has used up the time.
+const LAST_CHANCE: Duration = Duration::from_millis(200);
 
 /// Why there is no store for durable runs, approvals and the audit trail.
 pub(crate) const NO_STORE: &str = "onecall cannot find your state directory, where the store is: set HOME or \
@@ -73,8 +77,10 @@ pub struct Gateway {
     pub(crate) list_changes: OnceLock<ListChanges>,
     /// The gateway as other users see it.
     pub(crate) views: UserViews,
-    /// Which tools clients may call directly.
+    /// What clients may use directly.
     pub(crate) exposure: Exposure,
+    /// The exposed resources and prompts that servers listed last.
+    pub(crate) lists: ListCache,
     /// The folder in which programs find a file for each tool, if there is one.
     pub(crate) tool_folder: Option<Arc<ToolFolder>>,
     /// Whether the audit trail says that this gateway serves clients.
@@ -98,7 +104,8 @@ pub struct GatewayStorage {
     /// The store for the audit trail. Without it, calls for which the configuration needs one are
     /// refused.
     pub audit: Option<Arc<dyn AuditTrail>>,
-    /// Secrets and logins of users. Without it, users have no credentials of their own.
+    /// Secrets and logins of users, and the logins to shared servers unless they are in files. Without
+    /// it, users have no credentials of their own.
     pub user_vault: Option<UserVault>,
     /// The users and their personal tokens.
     pub users: Option<Arc<dyn Users>>,
@@ -217,14 +224,17 @@ impl Gateway {
             users: user_store,
             fleet: fleet_store,
         } = storage;
-        let exposure = Exposure::new(&config.expose_tools);
-        let keeps_display_metadata = !exposure.is_empty();
+        let exposure = Exposure::new(&config);
+        let keeps_display_metadata = exposure.has_tools();
         let limits = config.limits;
+        let vault = user_vault.map(Arc::new);
         let options = ConnectionOptions {
             limits,
             start,
             keeps_display_metadata,
             downloads,
+            vault: vault.clone(),
+            pins: pin_storage(fleet_store.as_ref()),
             ..ConnectionOptions::default()
         };
         let policies = load_policies(&config)?;
@@ -241,7 +251,7 @@ impl Gateway {
         let gateway_id = fleet.as_ref().map(|fleet| fleet.id().clone());
         let sessions = Arc::new(Sessions::new(config.sessions).at(gateway_id));
         let metrics = Arc::new(Metrics::default());
-        let identities = Arc::<Identities>::default();
+        let identities = Arc::new(Identities::new(vault.clone()));
         // Policies can have a person asked, also after a change of their files.
         let is_durable = config.durable || config.approvals.is_some() || policies.is_some();
         let durable = is_durable.then(|| {
@@ -251,10 +261,9 @@ impl Gateway {
         let recorder = Recorder::start(record_settings(&config), store.clone());
         // Records leave out the secrets of users, too.
         let audit = audit_writer(&config, audit);
-        if let Some(vault) = &user_vault {
+        if let Some(vault) = &vault {
             vault.set_observer(secret_observer(recorder.clone(), audit.clone()));
         }
-        let vault = user_vault.map(Arc::new);
         let user_logins = user_logins(&config, vault.as_ref(), user_store.clone(), fleet.as_ref());
         let user_bridges = config.users.as_ref().map(|users| {
             let credentials = UserCredentials::new(vault.clone(), None);
@@ -298,12 +307,16 @@ impl Gateway {
             list_changes: OnceLock::new(),
             views: UserViews::default(),
             exposure,
+            lists: ListCache::default(),
             tool_folder: tool_folder.map(Arc::new),
             is_serving: AtomicBool::new(false),
             user_logins,
         });
         let watch = gateway.bridge.watch();
         tokio::spawn(Self::save_listings_on_change(Arc::downgrade(&gateway), watch));
+        if let PinStorage::Shared(pins) = &gateway.bridge.options().pins {
+            tokio::spawn(Self::follow_pins(Arc::downgrade(&gateway), Arc::clone(pins)));
+        }
         if let Some(runs) = &gateway.shared.durable {
             let (runs, gateway) = (Arc::downgrade(runs), Arc::downgrade(&gateway));
             tokio::spawn(DurableRuns::watch_store(runs, gateway));
@@ -347,7 +360,10 @@ impl Gateway {
     pub fn list_changes(&self) -> ListChanges {
         let start = || {
             let (tools, rules) = (self.bridge.watch(), self.rules.subscribe());
-            ListChanges::start(tools, rules, self.exposure.clone())
+            let events = self.server_events();
+            let watched =
+                ExposedWatch { exposure: self.exposure.clone(), user: self.user().clone() };
+            ListChanges::start(tools, rules, events, watched)
         };
         self.list_changes.get_or_init(start).clone()
     }
@@ -401,10 +417,17 @@ impl Gateway {
         }
     }
 
-    /// Sets the size of onecall's own tool definitions in bytes, for the estimate of savings.
-    pub fn set_own_definitions(&self, bytes: usize) {
+    /// Sets the definitions of onecall's own tools, for the tokens that programs save.
+    pub fn set_own_definitions(&self, definitions: &str) {
         if let Some(recorder) = &self.shared.recorder {
-            recorder.set_own_definitions(bytes);
+            recorder.set_own_definitions(definitions);
+        }
+    }
+
+    /// Has the tokens of recorded runs counted.
+    pub fn count_tokens_with(&self, counter: Arc<dyn TokenCounter>) {
+        if let Some(recorder) = &self.shared.recorder {
+            recorder.count_tokens_with(counter);
         }
     }
 
@@ -707,14 +730,31 @@ impl Gateway {
 
     /// Stops every server, and completes pending writes to the store.
     pub async fn shutdown(&self) {
+        self.shutdown_within(STORE_CLOSE_TIMEOUT).await;
+    }
+
+    /// Shuts down as [`shutdown`](Self::shutdown) does, and waits no longer than `limit` for a store that
+    /// does not answer.
+    pub async fn shutdown_within(&self, limit: Duration) {
+        let deadline = Instant::now() + limit.min(STORE_CLOSE_TIMEOUT);
         let folder = self.tool_folder.clone();
         let removed = tokio::task::spawn_blocking(move || folder.map(|folder| folder.remove()));
         self.save_listings();
-        if let Some(fleet) = self.fleet() {
-            fleet.leave().await;
-        }
-        if let Some(runs) = &self.shared.durable {
-            runs.shutdown().await;
+        let leave = async {
+            if let Some(fleet) = self.fleet() {
+                fleet.leave().await;
+            }
+        };
+        let release_runs = async {
+            if let Some(runs) = &self.shared.durable {
+                runs.shutdown().await;
+            }
+        };
+        let handed_over = async { tokio::join!(leave, release_runs) };
+        if tokio::time::timeout_at(deadline.into(), handed_over).await.is_err() {
+            tracing::warn!(
+                "runs could not be handed over in time; other gateways take them up when their leases end"
+            );
         }
         self.bridge.shutdown().await;
         let (recorder, store) = (self.shared.recorder.clone(), self.store.clone());
@@ -723,9 +763,10 @@ impl Gateway {
             audit.add_event(AuditEvent::Stopped { process: std::process::id() });
         }
         let close = move || {
-            audit.inspect(|audit| _ = audit.close(STORE_CLOSE_TIMEOUT));
-            recorder.inspect(|recorder| recorder.close(STORE_CLOSE_TIMEOUT));
-            store.inspect(|store| _ = store.close(STORE_CLOSE_TIMEOUT));
+            let left = || deadline.saturating_duration_since(Instant::now()).max(LAST_CHANCE);
+            audit.inspect(|audit| _ = audit.close(left()));
+            recorder.inspect(|recorder| recorder.close(left()));
+            store.inspect(|store| _ = store.close(left()));
         };
         _ = tokio::task::spawn_blocking(close).await;
         // A failure has been logged where it happened.

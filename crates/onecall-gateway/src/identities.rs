@@ -2,12 +2,13 @@
 //! answers apart.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::quality::RandomState;
 use onecall_bridge::ServerIdentity;
 use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::{ServerName, UserName};
+use onecall_login::UserVault;
 use onecall_runtime::ServerIdentities;
 
 /// Identities by server name.
@@ -16,16 +17,29 @@ type ByServer = HashMap<ServerName, ServerIdentity, RandomState>;
 /// The identities of servers that all users share, and of those that run for each user.
 #[derive(Debug, Default)]
 pub(crate) struct Identities {
+    /// The vault that has the logins to shared servers, unless they are in files.
+    vault: Option<Arc<UserVault>>,
     shared: Mutex<ByServer>,
     of_users: Mutex<HashMap<UserName, ByServer, RandomState>>,
 }
 
 impl Identities {
+    /// Identities of no servers yet. The logins to shared servers are in `vault` if that keeps them.
+    pub(crate) fn new(vault: Option<Arc<UserVault>>) -> Self {
+        Self { vault, ..Self::default() }
+    }
+
+    /// The vault that has the logins to shared servers, unless they are in files.
+    pub(crate) fn vault(&self) -> Option<&Arc<UserVault>> {
+        self.vault.as_ref()
+    }
+
     /// Replaces the identities of shared servers by those of these servers. Servers that run for each
     /// user are left out.
     pub(crate) fn set(&self, servers: &[ServerConfig], local: &[LocalTool]) {
         let shared = servers.iter().filter(|server| !server.is_per_user());
-        let shared = shared.map(|server| (server.name.clone(), ServerIdentity::of(server)));
+        let identity = |server| ServerIdentity::of(server, self.vault.as_ref());
+        let shared = shared.map(|server| (server.name.clone(), identity(server)));
         let local = (LocalTool::server(), ServerIdentity::of_local(local));
         let all = shared.chain([local]).collect();
         *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = all;

@@ -1,9 +1,10 @@
 //! What people look at and decide about on the page: explanations of policies, and changed tools of pinned
 //! servers.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use onecall_bridge::{DefinitionPart, PinError, PinState, Pins};
+use onecall_bridge::{DefinitionPart, PinError, PinState, Pins, VersionedPins};
 use onecall_catalog::ToolDefinition;
 use onecall_core::{
     AccessRequest, Digest, Language, Principal, RunContext, RunId, RunKind, ServerName, ToolSpec,
@@ -55,7 +56,7 @@ pub enum AcceptError {
     /// The tools are not those that were shown.
     #[error("the tools have changed since they were shown; look at them again")]
     Outdated,
-    /// The file with the pins cannot be used.
+    /// The pins cannot be used.
     #[error(transparent)]
     Pins(#[from] PinError),
 }
@@ -87,13 +88,14 @@ impl Gateway {
     /// # Errors
     /// If the server is not pinned, or its pins cannot be read.
     pub fn pin_changes(&self, server: &str) -> Result<PinChanges, AcceptError> {
-        let (pins, changed) = self.changed_definitions(server)?;
+        let ChangedDefinitions { pins, changed, .. } = self.changed_definitions(server)?;
         let tools: Vec<_> =
             changed.iter().map(|(tool, state)| changed_tool(&pins, tool, state)).collect();
         Ok(PinChanges { digest: Digest::of(format!("{tools:?}")).to_string(), tools })
     }
 
-    /// Accepts the changed tools of a pinned server, if they are still those with this digest.
+    /// Accepts the changed tools of a pinned server, if they are still those with this digest. This waits
+    /// until the pins are written.
     ///
     /// # Errors
     /// If they are not, or the pins cannot be written.
@@ -101,22 +103,17 @@ impl Gateway {
         if self.pin_changes(server)?.digest != digest {
             return Err(AcceptError::Outdated);
         }
-        let (mut pins, changed) = self.changed_definitions(server)?;
+        let ChangedDefinitions { file, before, mut pins, changed } =
+            self.changed_definitions(server)?;
         changed.iter().for_each(|(tool, _)| pins.accept(tool));
+        self.bridge.options().pins.replace(&file, before.as_ref(), &pins)?;
         let config = self.config().clone();
-        let file = config.servers.iter().find(|it| it.name.as_str() == server);
-        if let Some(file) = file.and_then(|server| server.pins.as_ref()) {
-            pins.write(file)?;
-        }
         // The servers are the same; their tools are compared with the new pins.
         self.bridge.reconfigure(shared_servers(&config.servers), config.local_tools);
         Ok(changed.len())
     }
 
-    fn changed_definitions(
-        &self,
-        server: &str,
-    ) -> Result<(Pins, Vec<(ToolDefinition, PinState)>), AcceptError> {
+    fn changed_definitions(&self, server: &str) -> Result<ChangedDefinitions, AcceptError> {
         let not_pinned = || AcceptError::NotPinned(server.to_owned());
         let file = {
             let config = self.config();
@@ -124,15 +121,25 @@ impl Gateway {
             entry.and_then(|entry| entry.pins.clone()).ok_or_else(not_pinned)?
         };
         let name = ServerName::new(server);
-        let pins = Pins::read(&file)?.unwrap_or_else(|| Pins::none(&name));
+        let before = self.bridge.options().pins.known(&file)?;
+        let pins = before.as_ref().map_or_else(|| Pins::none(&name), |it| (*it.pins).clone());
         let listed = self.bridge.listed(&name).unwrap_or_default();
         let changed = listed
             .iter()
             .map(|tool| (tool.clone(), pins.state(tool)))
             .filter(|(_, state)| *state != PinState::Same)
             .collect();
-        Ok((pins, changed))
+        Ok(ChangedDefinitions { file, before, pins, changed })
     }
+}
+
+/// The tools of a server that are not as they are pinned.
+struct ChangedDefinitions {
+    file: PathBuf,
+    /// The pins as they were read.
+    before: Option<VersionedPins>,
+    pins: Pins,
+    changed: Vec<(ToolDefinition, PinState)>,
 }
 
 fn changed_tool(pins: &Pins, tool: &ToolDefinition, state: &PinState) -> ChangedTool {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use onecall_bridge::{
-    AdmittedTools, QuarantinedTool, ServerIdentity, ToolWatch, local_definitions,
+    AdmittedTools, PinStorage, QuarantinedTool, ServerIdentity, ToolWatch, local_definitions,
 };
 use onecall_catalog::{Catalog, ToolDefinition, permits};
 use onecall_config::{Config, LocalTool, ServerConfig, StoreLocation, Transport};
@@ -46,6 +46,7 @@ impl LastKnownTools {
         servers: &[ServerConfig],
         local: Option<Arc<Vec<ToolDefinition>>>,
         mut tried: HashMap<ServerName, AdmittedTools>,
+        pins: &PinStorage,
         mut earlier: impl FnMut(&ServerConfig) -> Option<EarlierListing>,
     ) -> Self {
         let mut known = Self::default();
@@ -61,7 +62,7 @@ impl LastKnownTools {
                 }
                 (None, _) => match earlier(server) {
                     Some(earlier) => {
-                        let admitted = AdmittedTools::of(server, &earlier.listed);
+                        let admitted = AdmittedTools::of(server, &earlier.listed, pins);
                         known.earlier.insert(name.clone(), earlier);
                         admitted
                     }
@@ -80,9 +81,14 @@ impl LastKnownTools {
     }
 
     /// The names of the tools that programs may call, read from the store. Starts
-    /// no server, writes nothing and waits for no lock: see [`read_listings`].
+    /// no server, writes nothing and waits for no lock: see [`read_listings`]. Pins are read from `pins` for
+    /// servers that have a list.
     #[must_use]
-    pub fn stored_tool_names(store: &StoreLocation, config: &Config) -> Vec<CallableName> {
+    pub fn stored_tool_names(
+        store: &StoreLocation,
+        config: &Config,
+        pins: &PinStorage,
+    ) -> Vec<CallableName> {
         let keys: Vec<_> = config.servers.iter().map(ServerIdentity::of_entry).collect();
         // The listings come in the order of the servers in `keys`.
         let mut stored = read_listings(store, &keys, Timestamp::now()).into_iter();
@@ -94,7 +100,7 @@ impl LastKnownTools {
         let earlier =
             |server: &ServerConfig| by_name.remove(&server.name).and_then(EarlierListing::read);
         let local = local_definitions(&config.local_tools);
-        let known = Self::of(&config.servers, Some(local), HashMap::new(), earlier);
+        let known = Self::of(&config.servers, Some(local), HashMap::new(), pins, earlier);
         let tools = known.catalog.tools();
         let permitted = tools.filter(|spec| permits(&config.tools, spec));
         permitted.map(|spec| spec.callable.clone()).collect()

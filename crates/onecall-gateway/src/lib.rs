@@ -15,6 +15,7 @@ mod inspection;
 mod last_known_tools;
 mod list_changes;
 mod listing_store;
+mod pin_watch;
 mod plan;
 mod policies;
 mod readiness;
@@ -22,6 +23,7 @@ mod reload;
 mod revision;
 mod rules;
 mod search;
+mod server_logins;
 mod settings;
 mod tool_folder;
 mod tree;
@@ -34,23 +36,24 @@ mod views;
 pub use audit::audit_writer;
 pub use durable::{
     BeginError, QuestionId, ResumeError, RunAnswer, RunFollower, RunRequest, RunStatus, RunWatch,
-    StateOwner, StateRefusal, WaitingRun,
+    StateOwner, StateRefusal, WaitingRun, is_sealed_state,
 };
-pub use exposed::ExposedTool;
+pub use exposed::{ExposedList, ExposedPrompt, ExposedTool, ResourceSubscription};
 pub use fleet::{
-    Fleet, ForwardError, ForwardedRequest, ForwardedResponse, HandleOwner, InvalidProof,
-    PROOF_HEADER, ProvenRequest,
+    ALIVE_PATH, Fleet, ForwardError, ForwardedRequest, ForwardedResponse, HandleOwner,
+    InvalidProof, PROOF_HEADER, ProvenRequest,
 };
 pub use gateway::{Gateway, GatewayStorage, ToolNotFound};
 pub use inspection::{AcceptError, ChangedPart, ChangedTool, PinChanges};
 pub use last_known_tools::{LastKnownTools, Refresh};
 pub use list_changes::ListChanges;
 pub use listing_store::ListingStore;
-pub use onecall_bridge::ClientRegistration;
 pub use onecall_bridge::ToolDisplayMetadata;
+pub use onecall_bridge::{ClientRegistration, ServerEvent, ServerEventKind};
 pub use readiness::NotReady;
 pub use reload::Reloaded;
 pub use search::{FoundTool, NoSuchServer, SearchResults, ToolSearch};
+pub use server_logins::{LoginAddress, ServerLogin, ServerLoginError};
 pub use settings::{record_settings, redactor};
 pub use tool_folder::ToolFolder;
 pub use tree::ToolTree;
@@ -61,6 +64,6 @@ pub use user_logins::{
 };
 pub use users::{
     Authenticator, BrowserLoginError, DEFAULT_TOKEN_LIFETIME, InvalidIssuer, IssuerProblem,
-    LoginRefusal, MAX_TOKEN_LIFETIME, PersonalToken, RefusalKind, StartedBrowserLogin,
-    check_issuer,
+    LoginPrompt, LoginRefusal, MAX_TOKEN_LIFETIME, PendingBrowserLogin, PersonalToken, ProvenUser,
+    RefusalKind, SessionState, StartedBrowserLogin, check_issuer,
 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use onecall_bridge::Bridge;
 use onecall_config::{Config, ProxyPolicy};
+use onecall_core::CallHandler;
 use onecall_core::storage::Users;
 use onecall_engine::Engines;
 use onecall_runtime::{
@@ -61,6 +62,10 @@ pub(crate) struct ProgramRules {
     pub(crate) runtime: Runtime,
     /// Resolves the names of tools that clients may call directly.
     pub(crate) exposed_resolver: PermittedTools,
+    /// Resolves the functions for resources and prompts that clients have.
+    pub(crate) function_resolver: PermittedTools,
+    /// The layers below the cache for what clients use directly.
+    pub(crate) exposed_layers: Arc<dyn CallHandler>,
     pub(crate) directory: Arc<BridgedTools>,
     /// Which tools the user of these rules may call.
     pub(crate) permission: ToolPermission,
@@ -78,7 +83,10 @@ impl ProgramRules {
         let permission = ToolPermission { lists: config.tools.clone(), access };
         let exposed_resolver = PermittedTools::tools_only(bridge.clone(), permission.clone());
         let resolver = PermittedTools::for_programs(bridge.clone(), permission.clone());
+        let function_resolver = PermittedTools::for_clients(bridge.clone(), permission.clone());
         let resources = Arc::new(BridgedResources(Arc::clone(bridge)));
+        let exposed_layers =
+            stack::exposed_layers(bridge.clone(), resources.clone(), permission.clone());
         let learned = shared.learned.clone();
         let layers = stack::program_layers(bridge.clone(), resources, permission.clone(), learned);
         let generate_config = config.generate.clone();
@@ -99,6 +107,14 @@ impl ProgramRules {
             let desk = Arc::new(Desk(Arc::clone(runs)));
             runtime = runtime.with_approvals(runs.settings.policy(), desk);
         }
-        Self { runtime, exposed_resolver, directory, permission, proxy: config.proxy.clone() }
+        Self {
+            runtime,
+            exposed_resolver,
+            function_resolver,
+            exposed_layers,
+            directory,
+            permission,
+            proxy: config.proxy.clone(),
+        }
     }
 }

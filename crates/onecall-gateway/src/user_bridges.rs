@@ -82,6 +82,11 @@ impl UserBridges {
         bridge
     }
 
+    /// The bridges that exist.
+    pub(crate) fn all(&self) -> Vec<Arc<Bridge>> {
+        self.lock().values().map(|known| Arc::clone(&known.bridge)).collect()
+    }
+
     /// Whether the secrets of a user were read a short time ago, so that [`Self::bridge`] reads none.
     /// This never waits: if it cannot find out at once, the result is `false`.
     pub(crate) fn is_checked(&self, user: &UserName) -> bool {

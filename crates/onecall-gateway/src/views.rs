@@ -11,6 +11,7 @@ use onecall_runtime::UserAccess;
 use tokio::sync::watch;
 
 use crate::Gateway;
+use crate::exposed::ListCache;
 use crate::rules::ProgramRules;
 use crate::user_bridges::UserBridges;
 
@@ -101,6 +102,7 @@ impl Gateway {
             list_changes: OnceLock::new(),
             views: UserViews::default(),
             exposure: self.exposure.clone(),
+            lists: ListCache::default(),
             tool_folder: self.tool_folder.clone(),
             is_serving: AtomicBool::new(false),
             user_logins: self.user_logins.clone(),

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use onecall_core::storage::StoreError;
 use onecall_core::{ServerName, UserName};
 use thiserror::Error;
 
@@ -264,13 +265,22 @@ pub enum LoginError {
     )]
     NoVault,
     /// The login of a user in the vault cannot be used.
-    #[error("cannot use the login of user '{user}': {source}")]
+    #[error("cannot use the login of {}: {source}", owner(user))]
     UserVault {
         /// The user.
         user: UserName,
         /// The reason.
         source: VaultError,
     },
+    /// Another process keeps the login locked.
+    #[error("another process has been changing the login to '{server}' for too long; try again")]
+    Locked {
+        /// The address of the server.
+        server: String,
+    },
+    /// The process is ending.
+    #[error("onecall is ending")]
+    Ending,
     /// The file for tokens cannot be used.
     #[error("cannot use '{path}': {detail}", path = path.display())]
     Vault {
@@ -279,4 +289,22 @@ pub enum LoginError {
         /// The reason.
         detail: String,
     },
+}
+
+impl LoginError {
+    /// Whether the login is in a store that may answer later.
+    pub(crate) fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Self::UserVault { source: VaultError::Store(StoreError::Unreachable { .. }), .. }
+        )
+    }
+}
+
+/// The owner of a login in messages.
+fn owner(user: &UserName) -> String {
+    match user.is_local() {
+        true => "the gateway".to_owned(),
+        false => format!("user '{user}'"),
+    }
 }

@@ -60,7 +60,8 @@ pub struct PendingLogin {
 }
 
 impl PendingLogin {
-    /// Finds out where the local user logs in to `server`. `asked` resolves to the server's response
+    /// Finds out where the local user logs in to `server`. The tokens will be stored in `vault` if that
+    /// keeps the logins of the local user, and else in a file. `asked` resolves to the server's response
     /// to a request without a token, or to `None` if the server requires no login. It is polled only
     /// after the configuration entry was found to support logins.
     ///
@@ -68,9 +69,10 @@ impl PendingLogin {
     /// If the authorization server cannot be determined, or is not safe.
     pub async fn prepare<E: Display>(
         server: &ServerConfig,
+        vault: Option<&Arc<UserVault>>,
         asked: impl Future<Output = Result<Option<AuthRequirement>, E>>,
     ) -> Result<Self, LoginError> {
-        Self::prepare_target(LoginTarget::of(server, &LoginOwner::Local)?, asked).await
+        Self::prepare_target(LoginTarget::of(server, &LoginOwner::local(vault))?, asked).await
     }
 
     /// Finds out where a user of the gateway logs in to `server`, as [`prepare`](Self::prepare) does for
@@ -101,7 +103,10 @@ impl PendingLogin {
             return Err(LoginError::NotAsked { server: target.name.clone() });
         }
         // A previous login that cannot be read is replaced.
-        let earlier = target.place.read().ok().flatten();
+        let earlier = match target.place.take_over_earlier().await {
+            Ok(()) => target.place.read().await.ok().and_then(|(_, entry)| entry),
+            Err(_) => None,
+        };
         let scopes = scopes(&target.settings, &discovery, &asked, earlier.as_ref());
         let earlier_issuer = earlier.and_then(|entry| entry.issuer);
         Ok(Self { target, web, discovery, scopes, earlier_issuer })
@@ -253,7 +258,7 @@ impl StartedLogin {
             wanted_scopes: Vec::new(),
             tokens: Some(tokens),
         };
-        target.place.lock().await?.write(&entry)?;
+        target.place.lock().await?.write(&entry).await?;
         Ok(granted)
     }
 }

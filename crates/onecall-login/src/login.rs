@@ -11,7 +11,7 @@ use reqwest::Url;
 use thiserror::Error;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::Token;
 use crate::challenge::Challenge;
@@ -30,6 +30,10 @@ const VAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a token that still works is used after its renewal failed.
 const RENEWAL_RETRY_DELAY: Duration = Duration::from_secs(10);
+
+/// How long onecall tries to store new tokens in a store that cannot be reached, and how often.
+const STORE_LATER_TIMEOUT: Duration = Duration::from_secs(600);
+const STORE_LATER_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How many used tokens are remembered, so that they can be removed from error messages.
 const MAX_USED_TOKENS: usize = 8;
@@ -74,7 +78,7 @@ enum RenewalError {
 #[derive(Default)]
 struct VaultCache {
     tokens: Option<Tokens>,
-    stamp: Option<Stamp>,
+    stamp: Stamp,
     /// Until then, no renewal is attempted while the old token works.
     retry_renewal_at: Option<Instant>,
     /// Tokens that were used, which must not be shown.
@@ -82,10 +86,15 @@ struct VaultCache {
 }
 
 impl Login {
-    /// The login of the local user to this server; `None` if its transport does not support one.
+    /// The login of the local user to this server; `None` if its transport does not support one. It is in
+    /// `vault` if that keeps the logins of the local user.
     #[must_use]
-    pub fn new(server: &ServerName, transport: &RemoteTransport) -> Option<Self> {
-        Self::of_owner(server, transport, &LoginOwner::Local)
+    pub fn new(
+        server: &ServerName,
+        transport: &RemoteTransport,
+        vault: Option<&Arc<UserVault>>,
+    ) -> Option<Self> {
+        Self::of_owner(server, transport, &LoginOwner::local(vault))
     }
 
     /// The login of a user of the gateway to this server; `None` if its transport does not support one.
@@ -98,11 +107,8 @@ impl Login {
         vault: &Arc<UserVault>,
         links: Option<Arc<dyn LoginLinkIssuer>>,
     ) -> Option<Self> {
-        let owner = LoginOwner::of(user, vault);
-        let mut login = Self::of_owner(server, transport, &owner)?;
-        if let LoginOwner::User(name, _) = owner {
-            login.user = Some(UserLogin { name, links });
-        }
+        let mut login = Self::of_owner(server, transport, &LoginOwner::of(user, vault))?;
+        login.user = (!user.is_local()).then(|| UserLogin { name: user.clone(), links });
         Some(login)
     }
 
@@ -226,7 +232,11 @@ impl Login {
     /// Returns when the stored login has changed.
     pub async fn changed(&self) {
         let Some(place) = &self.place else { return std::future::pending().await };
-        while place.stamp() == self.cache().stamp {
+        loop {
+            // A vault that cannot be read now is read again.
+            if place.read_stamp().await.is_ok_and(|stamp| stamp != self.cache().stamp) {
+                return;
+            }
             tokio::select! {
                 () = sleep(VAULT_POLL_INTERVAL) => {}
                 () = self.found_change.notified() => {}
@@ -234,16 +244,30 @@ impl Login {
         }
     }
 
-    /// Checks whether the stored login has changed since it was last read. If so,
+    /// Reads which login is stored, so that [`has_changed`](Self::has_changed) compares with it.
+    pub async fn look_for_change(&self) {
+        if let Some(place) = &self.place
+            && let Err(error) = place.read_stamp().await
+        {
+            debug!(server = %self.server, "cannot see whether the login has changed: {error}");
+        }
+    }
+
+    /// Whether the stored login has changed since it was last read, as far as that is known. If so,
     /// [`changed`](Self::changed) returns at once instead of at its next check.
     #[must_use]
     pub fn has_changed(&self) -> bool {
-        let stamp = self.place.as_ref().map(LoginPlace::stamp);
-        let has_changed = stamp.is_some_and(|stamp| stamp != self.cache().stamp);
+        let has_changed = !self.is_current(&self.cache());
         if has_changed {
             self.found_change.notify_one();
         }
         has_changed
+    }
+
+    /// Whether the cache has what is stored, as far as that is known.
+    fn is_current(&self, cache: &VaultCache) -> bool {
+        let stored = self.place.as_ref().and_then(LoginPlace::last_seen_stamp);
+        stored.is_none_or(|stored| stored == cache.stamp)
     }
 
     /// The tokens that must not be shown, even if the server sends them back.
@@ -259,8 +283,7 @@ impl Login {
         let is_good = tokens.are_fresh()
             || tokens.are_valid()
                 && cache.retry_renewal_at.is_some_and(|until| Instant::now() < until);
-        let is_current = self.place.as_ref().and_then(LoginPlace::stamp) == cache.stamp;
-        (is_good && is_current).then(|| tokens.access.clone())
+        (is_good && self.is_current(&cache)).then(|| tokens.access.clone())
     }
 
     /// Renews the token in a separate task: a caller may be cancelled, but a new token must be
@@ -278,27 +301,43 @@ impl Login {
     async fn renew(&self, refused: Option<Token>) -> Result<Option<Token>, RenewalError> {
         let _renewal = self.renewal_lock.lock().await;
         let Some(place) = &self.place else { return Ok(None) };
-        let entry = self.read_vault(place)?;
-        if let Some(token) = usable_token(entry.as_ref(), refused.as_ref()) {
+        match self.renew_in(place, refused.as_ref()).await {
+            Err(RenewalError::Login(error)) if error.is_temporary() => {
+                // The token is used as long as it works.
+                let token = self.valid_token(refused.as_ref()).ok_or(error)?;
+                self.cache().retry_renewal_at = Some(Instant::now() + RENEWAL_RETRY_DELAY);
+                Ok(Some(token))
+            }
+            renewed => renewed,
+        }
+    }
+
+    async fn renew_in(
+        &self,
+        place: &LoginPlace,
+        refused: Option<&Token>,
+    ) -> Result<Option<Token>, RenewalError> {
+        place.take_over_earlier().await?;
+        let entry = self.read_vault(place).await?;
+        if let Some(token) = usable_token(entry.as_ref(), refused) {
             return Ok(token);
         }
         // Another process may be renewing the token at the same time.
         let locked = place.lock().await?;
-        let entry = self.read_vault(place)?;
-        if let Some(token) = usable_token(entry.as_ref(), refused.as_ref()) {
+        let entry = self.read_vault(place).await?;
+        if let Some(token) = usable_token(entry.as_ref(), refused) {
             return Ok(token);
         }
         let Some(entry) = entry else { return Ok(None) };
-        self.refresh(place, &locked, entry, refused).await
+        self.refresh(locked, entry, refused).await
     }
 
     /// Exchanges the refresh token for new tokens and stores them.
     async fn refresh(
         &self,
-        place: &LoginPlace,
-        locked: &LockedLogin<'_>,
+        locked: LockedLogin,
         mut entry: StoredLogin,
-        refused: Option<Token>,
+        refused: Option<&Token>,
     ) -> Result<Option<Token>, RenewalError> {
         let Some(old) = entry.tokens.take() else { return Ok(None) };
         let Some(refresh_token) = &old.refresh else { return Ok(None) };
@@ -314,24 +353,32 @@ impl Login {
                     entry.scopes = scopes;
                 }
                 let token = tokens.access.clone();
-                entry.tokens = Some(tokens);
-                if let Err(error) = locked.write(&entry) {
-                    // The token still works for this process until it expires.
-                    warn!(server = %self.server, "cannot store the server's new token, so other processes cannot use it: {error}");
+                entry.tokens = Some(tokens.clone());
+                match locked.write(&entry).await {
+                    Ok(stamp) => self.update_cache(stamp, Some(tokens)),
+                    Err(error) => {
+                        // The token still works for this process until it expires.
+                        warn!(server = %self.server, "cannot store the server's new token, so other processes cannot use it: {error}");
+                        let stamp = self.cache().stamp.clone();
+                        self.update_cache(stamp, Some(tokens));
+                        if error.is_temporary() {
+                            tokio::spawn(store_later(self.server.clone(), locked, entry));
+                        }
+                    }
                 }
-                self.update_cache(place.stamp(), entry.tokens);
                 Ok(Some(token))
             }
             Err(TokenError::Refused { message }) => {
                 warn!(server = %self.server, "the login of the server has ended: {message}");
-                if let Err(error) = locked.write(&entry) {
+                let stamp = locked.write(&entry).await.unwrap_or_else(|error| {
                     debug!(server = %self.server, "cannot store that the login has ended: {error}");
-                }
-                self.update_cache(place.stamp(), None);
+                    self.cache().stamp.clone()
+                });
+                self.update_cache(stamp, None);
                 Ok(None)
             }
             Err(error) => {
-                if refused.as_ref() == Some(&old.access) || !old.are_valid() {
+                if refused == Some(&old.access) || !old.are_valid() {
                     return Err(error.into());
                 }
                 debug!(server = %self.server, "cannot replace the server's token yet: {error}");
@@ -344,25 +391,24 @@ impl Login {
     async fn store_missing_scopes(&self, scopes: &[String]) -> Result<(), LoginError> {
         let Some(place) = &self.place else { return Ok(()) };
         let locked = place.lock().await?;
-        if let Some(mut entry) = locked.read()? {
+        if let Some(mut entry) = locked.read().await? {
             entry.wanted_scopes = scope::union([&entry.wanted_scopes, &scopes.to_vec()]);
-            locked.write(&entry)?;
-            self.update_cache(place.stamp(), entry.tokens);
+            let stamp = locked.write(&entry).await?;
+            self.update_cache(stamp, entry.tokens);
         }
         Ok(())
     }
 
     /// Reads the vault. A login from an authorization server that the configuration does not allow
     /// is ignored.
-    fn read_vault(&self, place: &LoginPlace) -> Result<Option<StoredLogin>, LoginError> {
-        // The stamp is read first, so that a change in the meantime is noticed at the next check.
-        let stamp = place.stamp();
-        let entry = place.read()?.filter(|entry| entry.is_allowed(&self.settings));
+    async fn read_vault(&self, place: &LoginPlace) -> Result<Option<StoredLogin>, LoginError> {
+        let (stamp, entry) = place.read().await?;
+        let entry = entry.filter(|entry| entry.is_allowed(&self.settings));
         self.update_cache(stamp, entry.as_ref().and_then(|entry| entry.tokens.clone()));
         Ok(entry)
     }
 
-    fn update_cache(&self, stamp: Option<Stamp>, tokens: Option<Tokens>) {
+    fn update_cache(&self, stamp: Stamp, tokens: Option<Tokens>) {
         let mut cache = self.cache();
         let used = tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
         for token in used.flatten() {
@@ -381,9 +427,37 @@ impl Login {
         };
     }
 
+    /// The last token, if it has not expired and is another one than `refused`.
+    fn valid_token(&self, refused: Option<&Token>) -> Option<Token> {
+        let cache = self.cache();
+        let tokens = cache.tokens.as_ref().filter(|tokens| tokens.are_valid())?;
+        Some(tokens.access.clone()).filter(|token| refused != Some(token))
+    }
+
     fn cache(&self) -> MutexGuard<'_, VaultCache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Stores a login with new tokens when the store can be reached again. The tokens that are stored are of
+/// no use any more, and the lock keeps other processes from using them as long as it can.
+async fn store_later(server: ServerName, locked: LockedLogin, entry: StoredLogin) {
+    let deadline = Instant::now() + STORE_LATER_TIMEOUT;
+    while Instant::now() < deadline {
+        sleep(STORE_LATER_INTERVAL).await;
+        match locked.write(&entry).await {
+            Ok(_) => {
+                info!(%server, "the server's new token is stored now");
+                return;
+            }
+            Err(error) if error.is_temporary() => {}
+            Err(error) => {
+                warn!(%server, "the server's new token is not stored: {error}");
+                return;
+            }
+        }
+    }
+    warn!(%server, "the server's new token is not stored: the store did not come back in time");
 }
 
 /// The result that needs no network: a usable token, or `Some(None)` if there is none. `None` means

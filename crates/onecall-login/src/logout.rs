@@ -18,19 +18,23 @@ use crate::web::LoginHttpClient;
 pub enum LogoutOutcome {
     /// There was no login.
     NotLoggedIn,
-    /// The login was deleted from this machine.
+    /// The login was deleted.
     LoggedOut {
         /// Why the tokens may still be valid.
         not_revoked: Option<String>,
     },
 }
 
-/// Deletes the login of the local user to `server`, and revokes its tokens if possible.
+/// Deletes the login of the local user to `server`, and revokes its tokens if possible. It is in `vault` if
+/// that keeps the logins of the local user.
 ///
 /// # Errors
 /// If the login cannot be deleted.
-pub async fn log_out(server: &ServerConfig) -> Result<LogoutOutcome, LoginError> {
-    end_login(LoginTarget::of(server, &LoginOwner::Local)?).await
+pub async fn log_out(
+    server: &ServerConfig,
+    vault: Option<&Arc<UserVault>>,
+) -> Result<LogoutOutcome, LoginError> {
+    end_login(LoginTarget::of(server, &LoginOwner::local(vault))?).await
 }
 
 /// Deletes the login of a user of the gateway to `server`, and revokes its tokens if possible.
@@ -46,9 +50,10 @@ pub async fn log_out_user(
 }
 
 async fn end_login(target: LoginTarget) -> Result<LogoutOutcome, LoginError> {
+    target.place.take_over_earlier().await?;
     let locked = target.place.lock().await?;
-    let entry = locked.read();
-    locked.remove()?;
+    let entry = locked.read().await;
+    locked.remove().await?;
     let entry = match entry {
         Ok(Some(entry)) => entry,
         Ok(None) => return Ok(LogoutOutcome::NotLoggedIn),

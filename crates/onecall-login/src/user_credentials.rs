@@ -124,7 +124,7 @@ impl UserCredentials {
     pub fn login(&self, user: &UserName, server: &ServerConfig) -> Option<Arc<Login>> {
         let remote = remote(&server.transport)?;
         let login = match &self.vault {
-            _ if user.is_local() => Login::new(&server.name, remote),
+            _ if user.is_local() => Login::new(&server.name, remote, self.vault.as_ref()),
             Some(vault) => Login::of_user(&server.name, remote, user, vault, self.links.clone()),
             None => None,
         };

@@ -23,7 +23,7 @@ use crate::token::Tokens;
 
 /// How long to wait for another process that holds the lock: longer than the renewal of a token
 /// takes.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The largest file that is read.
@@ -144,10 +144,14 @@ impl LoginFile {
     }
 
     /// Locks the login against changes by other processes.
-    pub async fn lock(&self) -> Result<LockedFile<'_>, LoginError> {
+    pub async fn lock(&self) -> Result<LockedFile, LoginError> {
         let locked = open_locked(&self.lock).await;
         let lock = locked.map_err(|error| self.error(error.to_string()))?;
-        Ok(LockedFile { login_file: self, _lock: lock })
+        Ok(LockedFile { login_file: self.clone(), _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file
     }
 
     fn folder(&self) -> &Path {
@@ -170,7 +174,7 @@ pub(crate) fn login_name(server: &Url, client_id: Option<&str>) -> Digest {
 
 /// Opens and locks a file in a folder that only the owner can use. Waits while another process has the
 /// lock.
-pub(crate) async fn open_locked(path: &Path) -> io::Result<File> {
+async fn open_locked(path: &Path) -> io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
     check_own_folder(folder)?;
@@ -193,15 +197,20 @@ pub(crate) async fn open_locked(path: &Path) -> io::Result<File> {
 }
 
 /// A locked login.
-pub(crate) struct LockedFile<'a> {
-    login_file: &'a LoginFile,
+pub(crate) struct LockedFile {
+    login_file: LoginFile,
     /// The lock is released when the file is closed.
     _lock: File,
 }
 
-impl LockedFile<'_> {
+impl LockedFile {
     pub fn read(&self) -> Result<Option<StoredLogin>, LoginError> {
         self.login_file.read()
+    }
+
+    /// The current version of the login; `None` if there is no login.
+    pub fn stamp(&self) -> Option<FileStamp> {
+        self.login_file.stamp()
     }
 
     /// Replaces the login atomically: a reader sees the old or the new one.

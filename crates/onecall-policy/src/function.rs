@@ -1,4 +1,5 @@
-//! The functions by which programs use the resources and prompts of servers, as policies know them.
+//! The functions by which programs and clients use the resources and prompts of servers, as policies
+//! know them.
 //!
 //! Each function is an action of its own, in the group `resources` or `prompts`, and not in `call`: a
 //! policy for the tools of a server does not open the server's resources by accident. The resource of
@@ -18,7 +19,7 @@ use crate::scope::ActionGroup;
 /// The server in the definitions of the functions.
 const OWN_SERVER: &str = "onecall";
 
-/// A function that programs have beside the tools of servers.
+/// A function that programs or clients have beside the tools of servers.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) name: &'static str,
@@ -26,7 +27,7 @@ pub(crate) struct Function {
     pub(crate) arguments: Arguments,
 }
 
-static FUNCTIONS: LazyLock<[Function; 5]> = LazyLock::new(|| {
+static FUNCTIONS: LazyLock<[Function; 8]> = LazyLock::new(|| {
     let text = |required| Argument { kind: Ok(ArgumentType::Text), required };
     let arguments = |entries: &[(&str, Argument)]| {
         entries.iter().map(|(name, argument)| ((*name).to_owned(), argument.clone())).collect()
@@ -34,8 +35,20 @@ static FUNCTIONS: LazyLock<[Function; 5]> = LazyLock::new(|| {
     let list = arguments(&[("server", text(false))]);
     let read = arguments(&[("server", text(false)), ("uri", text(true))]);
     let free_form = Argument { kind: Err(Untyped::FreeForm), required: false };
-    let prompt =
-        arguments(&[("server", text(true)), ("name", text(true)), ("arguments", free_form)]);
+    let prompt = arguments(&[
+        ("server", text(true)),
+        ("name", text(true)),
+        ("arguments", free_form.clone()),
+    ]);
+    let subscribe = arguments(&[("server", text(true)), ("uri", text(true))]);
+    let complete = |subject| {
+        arguments(&[
+            ("server", text(true)),
+            (subject, text(true)),
+            ("argument", free_form.clone()),
+            ("context", free_form.clone()),
+        ])
+    };
     let function =
         |name, group, arguments: &Arguments| Function { name, group, arguments: arguments.clone() };
     [
@@ -44,6 +57,9 @@ static FUNCTIONS: LazyLock<[Function; 5]> = LazyLock::new(|| {
         function("read_resource", ActionGroup::Resources, &read),
         function("list_prompts", ActionGroup::Prompts, &list),
         function("get_prompt", ActionGroup::Prompts, &prompt),
+        function("subscribe_resource", ActionGroup::Resources, &subscribe),
+        function("complete_resource", ActionGroup::Resources, &complete("uri")),
+        function("complete_prompt", ActionGroup::Prompts, &complete("name")),
     ]
 });
 
@@ -74,8 +90,10 @@ pub fn function_definition(name: &str) -> Option<ToolSpec> {
     let properties: Map<String, Value> = function
         .arguments
         .keys()
-        .map(|name| (name.clone(), json!(if name == "arguments" { "object" } else { "string" })))
-        .map(|(name, kind)| (name, json!({ "type": kind })))
+        .map(|name| {
+            let is_text = matches!(name.as_str(), "server" | "uri" | "name");
+            (name.clone(), json!({ "type": if is_text { "string" } else { "object" } }))
+        })
         .collect();
     Some(ToolSpec {
         callable: CallableName::new(function.name),

@@ -9,7 +9,7 @@ use onecall_core::{
 };
 
 use crate::ToolPermission;
-use crate::layers::resource_function;
+use crate::layers::{FunctionUser, resource_function};
 
 /// How many names one run remembers; further ones are resolved each time.
 const MAX_REMEMBERED: usize = 1024;
@@ -18,8 +18,8 @@ const MAX_REMEMBERED: usize = 1024;
 pub struct PermittedTools {
     tools: Arc<dyn ToolResolver>,
     permission: ToolPermission,
-    /// Whether the functions for resources and prompts can be called as well.
-    has_functions: bool,
+    /// Whose functions for resources and prompts can be called as well.
+    functions: Option<FunctionUser>,
 }
 
 impl PermittedTools {
@@ -27,13 +27,20 @@ impl PermittedTools {
     /// resources and prompts.
     #[must_use]
     pub fn for_programs(tools: Arc<dyn ToolResolver>, permission: ToolPermission) -> Self {
-        Self { tools, permission, has_functions: true }
+        Self { tools, permission, functions: Some(FunctionUser::Program) }
     }
 
     /// The tools that `permission` names, and nothing else.
     #[must_use]
     pub fn tools_only(tools: Arc<dyn ToolResolver>, permission: ToolPermission) -> Self {
-        Self { tools, permission, has_functions: false }
+        Self { tools, permission, functions: None }
+    }
+
+    /// Everything that clients can use directly: the tools that `permission` names, and the functions
+    /// for resources and prompts that clients have.
+    #[must_use]
+    pub fn for_clients(tools: Arc<dyn ToolResolver>, permission: ToolPermission) -> Self {
+        Self { tools, permission, functions: Some(FunctionUser::Client) }
     }
 
     fn permitted(&self, resolution: Resolution) -> Resolution {
@@ -70,7 +77,7 @@ impl PermittedTools {
 
 impl ToolResolver for PermittedTools {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> ResolutionFuture<'a> {
-        match resource_function(name.as_str()).filter(|_| self.has_functions) {
+        match self.functions.and_then(|user| resource_function(name.as_str(), user)) {
             Some(spec) => ResolutionFuture::ready(Resolution::Callable(Arc::clone(spec))),
             None => self.tools.resolve(name).map(|resolution| self.permitted(resolution)),
         }

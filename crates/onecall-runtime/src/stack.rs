@@ -94,11 +94,15 @@ pub fn program_layers(
     Arc::new(ResourceFunctions::new(checked, resources, permission))
 }
 
-/// The layers below the cache for calls of exposed tools: there are none, because calls and answers
-/// are passed on between client and server unchanged.
-#[must_use]
-pub fn exposed_layers(host: Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
-    host
+/// The layers below the cache for what clients use directly: only the functions for resources and
+/// prompts, because calls of tools and their answers are passed on between client and server
+/// unchanged.
+pub fn exposed_layers(
+    host: Arc<dyn CallHandler>,
+    resources: Arc<dyn ResourceHost>,
+    permission: ToolPermission,
+) -> Arc<dyn CallHandler> {
+    Arc::new(ResourceFunctions::new(host, resources, permission))
 }
 
 /// The layers below the cache for tools of servers that a plan defines.

@@ -14,13 +14,13 @@ const QUEUE_LENGTH: usize = 1024;
 /// How many bytes the queued writes may hold.
 const QUEUE_BYTES: u64 = 128 * 1024 * 1024;
 
-/// How long a write waits before it is tried again while the store cannot be reached.
+/// How long a write waits before it is tried again while the store cannot be reached, or its disk is full.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 type WriteJob = Box<dyn Fn(&dyn Store) -> Result<(), StoreError> + Send>;
 
 /// A thread that executes writes in the order in which they are submitted. While the store cannot be
-/// reached, they wait. If the queue is full, a write is dropped and counted: no program waits for a slow
+/// reached, or its disk is full, they wait. If the queue is full, a write is dropped and counted: no program waits for a slow
 /// disk.
 pub struct StoreWriter {
     store: Arc<dyn Store>,
@@ -153,7 +153,7 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
     // An error that repeats is logged once, not for every write.
     let mut last_logged = None;
     for (bytes, work) in queue {
-        let (mut was_unreachable, dropped_before) = (false, state.dropped.load(Ordering::Relaxed));
+        let (mut has_waited, dropped_before) = (false, state.dropped.load(Ordering::Relaxed));
         loop {
             let done = work(store);
             match &done {
@@ -167,27 +167,27 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
                     }
                 }
             }
-            if !matches!(done, Err(StoreError::Unreachable { .. })) {
+            if !done.is_err_and(|error| error.is_temporary()) {
                 break;
             }
             if state.is_closing() {
                 state.count_dropped();
                 break;
             }
-            was_unreachable = true;
+            has_waited = true;
             state.pause();
         }
         state.remove(bytes);
-        if was_unreachable && !state.is_closing() {
+        if has_waited && !state.is_closing() {
             last_logged = None;
             let dropped = state.dropped.load(Ordering::Relaxed).saturating_sub(dropped_before);
             let waiting = state.waiting.load(Ordering::Relaxed);
             match dropped {
                 0 => tracing::info!(
-                    "the store can be reached again; {waiting} more writes have waited"
+                    "the store can be written again; {waiting} more writes have waited"
                 ),
                 _ => tracing::warn!(
-                    "the store can be reached again; {waiting} more writes have waited, and {dropped} were \
+                    "the store can be written again; {waiting} more writes have waited, and {dropped} were \
                      dropped"
                 ),
             }
@@ -246,7 +246,16 @@ mod tests {
     }
 
     #[test]
-    fn writes_wait_while_the_store_cannot_be_reached() {
+    fn writes_wait_while_the_store_cannot_be_reached_or_is_full() {
+        writes_wait(|| {
+            let (store, cause) = (String::new(), "no connection".into());
+            StoreError::Unreachable { store, cause }
+        });
+        writes_wait(|| StoreError::Full { store: String::new() });
+    }
+
+    /// Checks that writes wait while the store fails with this error.
+    fn writes_wait(error: fn() -> StoreError) {
         let folder = tempfile::tempdir().unwrap();
         let writer = StoreWriter::start(open(&folder));
         let (restore, restored) = mpsc::channel::<()>();
@@ -254,8 +263,7 @@ mod tests {
         writer.submit(0, move |store| {
             if restored.try_recv() == Err(mpsc::TryRecvError::Empty) {
                 _ = tried.send(());
-                let (store, cause) = (String::new(), "no connection".into());
-                return Err(StoreError::Unreachable { store, cause });
+                return Err(error());
             }
             put(store, 0)
         });

@@ -123,7 +123,8 @@ impl<'a> OwnToolArguments<'a> {
         })
     }
 
-    fn language(self) -> Result<Language, ArgumentError> {
+    /// The language of a program, or of the signatures that a search shows.
+    pub(crate) fn language(self) -> Result<Language, ArgumentError> {
         let Some(wanted) = self.get("language") else { return Ok(Language::default()) };
         wanted.as_str().and_then(Language::named).ok_or_else(|| {
             let names = Language::NAMES.map(|(name, _)| name).join(", ");

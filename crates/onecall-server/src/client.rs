@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use onecall_core::{
-    Caller, CallerCapabilities, ClientId, ServerQuestion, ServerQuestionChannel,
+    Caller, CallerCapabilities, ClientId, LogLevel, ServerQuestion, ServerQuestionChannel,
     ServerQuestionError, ServerQuestionKind,
 };
 use rmcp::model::{ClientCapabilities, CustomRequest, ProtocolVersion, ServerRequest};
-use rmcp::service::{Peer, PeerRequestOptions, RequestHandle};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RequestHandle};
 use rmcp::{RoleServer, ServiceError};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -37,6 +37,23 @@ pub(crate) fn capabilities_of(
     }
     let capabilities = capabilities.and_then(|it| serde_json::to_value(it).ok());
     capabilities.map(|capabilities| CallerCapabilities::of(&capabilities)).unwrap_or_default()
+}
+
+/// Whether the client of a request answers questions by repeating the request with the answers.
+pub(crate) fn answers_by_repeating(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Everything that the client of a request can be asked, in whatever way.
+pub(crate) fn declared_capabilities(context: &RequestContext<RoleServer>) -> CallerCapabilities {
+    let declared = context.client_capabilities().and_then(|it| serde_json::to_value(it).ok());
+    declared.map(|declared| CallerCapabilities::of(&declared)).unwrap_or_default()
+}
+
+/// The least severe log messages that a request asks for, if it asks for any.
+pub(crate) fn log_level_of(context: &RequestContext<RoleServer>) -> Option<LogLevel> {
+    let level = context.meta.get("io.modelcontextprotocol/logLevel")?;
+    LogLevel::named(level.as_str()?)
 }
 
 /// Whether a client with these capabilities shows forms to its user.

@@ -31,6 +31,17 @@ pub(crate) const PROGRAMMATIC_TOOL_CALLING: &str = "programmatic_tool_calling";
 pub(crate) const CONTINUE_PROGRAM: &str = "continue_program";
 
 /// The description of the whole server for the agent.
+/// The names of onecall's own tools, whether they are shown or not. No exposed tool has one of them.
+pub(crate) const OWN_TOOLS: [&str; 7] = [
+    EXECUTE_PROGRAM,
+    LIST_CALLABLE_TOOLS,
+    INSPECT_TOOL,
+    SEARCH_TOOLS,
+    PROXY,
+    PROGRAMMATIC_TOOL_CALLING,
+    CONTINUE_PROGRAM,
+];
+
 pub(crate) const INSTRUCTIONS: &str = "\
 Write one program instead of several calls to tools of other MCP servers, or to take a part of a \
 large result: intermediate results stay out of your context. Find tools with search_tools, then \

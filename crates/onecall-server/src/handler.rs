@@ -4,16 +4,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_catalog::describe;
-use onecall_core::ClientId;
 use onecall_core::text::{readable, visible_json};
-use onecall_gateway::{ClientRegistration, Gateway, RunAnswer, RunRequest};
+use onecall_core::{ClientId, LogLevel};
+use onecall_gateway::{
+    ClientRegistration, ExposedList, Gateway, RunAnswer, RunRequest, is_sealed_state,
+};
 use onecall_runtime::PlanRequest;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
-    CompleteRequestParams, CompleteResult, ContentBlock, Extensions, Implementation,
-    InitializeRequestParams, InitializeResult, JsonObject, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CompleteRequestParams, CompleteResult, ContentBlock, Extensions, GetPromptRequestMethod,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptsCapability,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -24,10 +30,10 @@ use crate::arguments::OwnToolArguments;
 use crate::client;
 use crate::definitions::{
     Approvals, CONTINUE_PROGRAM, EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS,
-    PROGRAMMATIC_TOOL_CALLING, PROXY, SEARCH_TOOLS, definitions,
+    OWN_TOOLS, PROGRAMMATIC_TOOL_CALLING, PROXY, SEARCH_TOOLS, definitions,
 };
 use crate::error::ToolRequestError;
-use crate::exposed;
+use crate::exposed::{self, ResourceUpdates, ServerAnswer, Subscriptions, client_input};
 use crate::http::CLIENT_HAS_LEFT;
 use crate::list_notifier::ListNotifier;
 use crate::principal::principal;
@@ -37,7 +43,7 @@ use crate::response_budget::{ResponseBudget, ResponseBudgets};
 use crate::search_text::{format_search_results, listed_names};
 
 /// Longest error text in tokens, for errors that do not come from a program.
-const FAILURE_TOKENS: usize = 4_000;
+pub(crate) const FAILURE_TOKENS: usize = 4_000;
 
 /// The MCP server for one client.
 pub(crate) struct Handler {
@@ -52,6 +58,10 @@ pub(crate) struct Handler {
     budgets: Arc<ResponseBudgets>,
     list_notifier: ListNotifier,
     durable_requests: DurableRequests,
+    /// The resources of servers that the client watches.
+    subscriptions: Subscriptions,
+    /// The least severe log messages of servers that the client wants, if it wants any.
+    log_level: Mutex<Option<LogLevel>>,
     /// Makes the client answer questions of the servers that run for its user.
     registration: Mutex<Option<ClientRegistration>>,
 }
@@ -76,6 +86,8 @@ impl Handler {
             budgets,
             list_notifier,
             durable_requests,
+            subscriptions: Subscriptions::default(),
+            log_level: Mutex::default(),
             registration: Mutex::default(),
         }
     }
@@ -101,6 +113,19 @@ impl Handler {
 
     pub(crate) fn durable_requests(&self) -> &DurableRequests {
         &self.durable_requests
+    }
+
+    pub(crate) fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    /// The least severe log messages of servers that the client wants, if it wants any.
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
     fn has_tool(&self, tool: &str) -> bool {
@@ -171,7 +196,7 @@ impl Handler {
                 RunAnswer::of_plan(&run_with_client(run, channel, context).await)
             }
             RunRequest::ExposedTool { name, arguments } => {
-                return self.call_exposed_tool(name, arguments, context).await.map(Into::into);
+                return self.call_exposed_tool(name, arguments, request, context).await;
             }
         };
         Ok(exposed::result_of_run(&answer).into())
@@ -182,16 +207,18 @@ impl Handler {
         &self,
         name: &str,
         arguments: &JsonObject,
+        request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolRequestError> {
+    ) -> Result<CallToolResponse, ToolRequestError> {
         let arguments = to_raw_value(arguments).map_err(ToolRequestError::NotSerialized)?;
         let gateway = self.gateway_for(&context.extensions).await;
-        let budget = self.budget_for(&context.extensions);
-        budget.wait_until_free().await;
-        let (progress, channel) = ClientProgress::for_exposed_tool(self.client, budget, &context);
+        self.budget_for(&context.extensions).wait_until_free().await;
+        let input = client_input(request.input_responses.as_ref(), request.request_state.as_ref());
+        let (progress, channel) = self.exposed_progress(input, &context);
         let call = gateway.call_exposed(name, arguments, &progress);
         let answer = run_with_client(call, channel, context).await?;
         exposed::result(&answer)
+            .map(ServerAnswer::into_response)
             .map_err(|source| ToolRequestError::NotMcp { name: name.to_owned(), source })
     }
 
@@ -207,8 +234,9 @@ impl Handler {
         arguments: OwnToolArguments<'_>,
     ) -> Result<CallToolResult, ToolRequestError> {
         let (search, detail) = arguments.search()?;
+        let language = arguments.language()?;
         let results = gateway.find(search).await?;
-        Ok(success(format_search_results(&results, search.query, detail)))
+        Ok(success(format_search_results(&results, search.query, detail, language)))
     }
 
     async fn inspect(
@@ -229,13 +257,22 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
             .enable_resources_list_changed()
             .enable_completions()
             .build();
+        if let Some(resources) = &mut capabilities.resources {
+            resources.subscribe = self.gateway.exposes_resources().then_some(true);
+        }
+        if self.gateway.exposes_prompts() {
+            let mut prompts = PromptsCapability::default();
+            prompts.list_changed = Some(true);
+            capabilities.prompts = Some(prompts);
+        }
+        capabilities.logging = self.gateway.exposes_anything().then(JsonObject::default);
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("onecall", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -250,14 +287,21 @@ impl ServerHandler for Handler {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        let ours =
+        let mut ours =
             SubscriptionFilter::builder().tools_list_changed().resources_list_changed().build();
+        ours.prompts_list_changed = self.gateway.exposes_prompts().then_some(true);
+        if self.gateway.exposes_resources() {
+            ours.resource_subscriptions.clone_from(&requested.resource_subscriptions);
+        }
         Some(requested.intersection(&ours))
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let gateway = self.gateway_for(&subscription.request_context().extensions).await;
-        self.list_notifier.notify_subscriber(&gateway, subscription).await;
+        let context = subscription.request_context();
+        let gateway = self.gateway_for(&context.extensions).await;
+        let watched = self.subscribe_all(subscription.accepted(), context).await;
+        let updates = ResourceUpdates::new(Arc::clone(&gateway), watched);
+        self.list_notifier.notify_subscriber(&gateway, updates, subscription).await;
         Ok(())
     }
 
@@ -307,7 +351,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let mut tools = self.definitions.clone();
-        let exposed = self.gateway_for(&context.extensions).await.exposed_tools().await;
+        let gateway = self.gateway_for(&context.extensions).await;
+        let exposed = gateway.exposed_tools(&OWN_TOOLS).await;
         tools.extend(exposed.iter().filter_map(exposed::definition));
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -320,15 +365,84 @@ impl ServerHandler for Handler {
         let gateway = self.gateway_for(&context.extensions).await;
         self.list_notifier.mark_resources_listed(&gateway);
         let cursor = request.as_ref().and_then(|it| it.cursor.as_deref());
-        resources::list(&gateway, cursor).await
+        let mut page = resources::list(&gateway, cursor).await?;
+        if page.next_cursor.is_none() {
+            page.resources.extend(self.list_exposed(ExposedList::Resources, context).await);
+        }
+        Ok(page)
     }
 
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(resources::templates())
+        let mut list = resources::templates();
+        let exposed = self.list_exposed(ExposedList::ResourceTemplates, context).await;
+        list.resource_templates.extend(exposed);
+        Ok(list)
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(self.list_exposed_prompts(context).await))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if !self.gateway.exposes_prompts() {
+            return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
+        }
+        self.get_exposed_prompt(request, context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !self.gateway.exposes_resources() {
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        }
+        self.subscribe_exposed(&request.uri, context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !self.gateway.exposes_resources() {
+            return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
+        }
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    #[expect(
+        deprecated,
+        reason = "clients of revisions with a handshake set the level in this way"
+    )]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let has_levels =
+            context.protocol_version().is_none_or(|it| it < ProtocolVersion::V_2026_07_28);
+        let level = serde_json::to_value(request.level).ok();
+        let level = level.as_ref().and_then(|level| LogLevel::named(level.as_str()?));
+        match level.filter(|_| has_levels && self.gateway.exposes_anything()) {
+            Some(level) => self.want_log_messages(level, &context).await,
+            None => return Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
+        }
+        Ok(())
     }
 
     async fn read_resource(
@@ -337,6 +451,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let gateway = self.gateway_for(&context.extensions).await;
+        if gateway.exposes_resources() && !resources::is_own(&request.uri) {
+            return self.read_exposed(&request, context).await;
+        }
         resources::read(&gateway, &request.uri).await.map(Into::into)
     }
 
@@ -346,6 +463,11 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let gateway = self.gateway_for(&context.extensions).await;
+        let is_own =
+            matches!(&request.r#ref, Reference::Resource(it) if resources::is_own(&it.uri));
+        if !is_own && let Some(completed) = self.complete_exposed(&request, context).await? {
+            return Ok(completed);
+        }
         Ok(CompleteResult::new(resources::complete(&gateway, &request).await))
     }
 
@@ -359,7 +481,13 @@ impl ServerHandler for Handler {
         let cancelled = context.ct.clone();
         let gateway = self.gateway_for(&context.extensions).await;
         let answer = async {
-            if let Some(state) = &request.request_state {
+            let exposed = match OWN_TOOLS.contains(&request.name.as_ref()) {
+                true => None,
+                false => gateway.find_exposed(&request.name, &OWN_TOOLS).await,
+            };
+            // A state that is not from here is one of the server that has the tool.
+            let is_own_state = |state: &&String| exposed.is_none() || is_sealed_state(state);
+            if let Some(state) = request.request_state.as_ref().filter(is_own_state) {
                 let answer = self.continue_exchange(state, &request, context).await?;
                 return Ok(answer.unwrap_or_else(not_run));
             }
@@ -388,13 +516,17 @@ impl ServerHandler for Handler {
                     };
                     run.await.unwrap_or_else(not_run)
                 }
-                name if gateway.is_exposed(name) => {
-                    let (name, arguments) = (name.to_owned(), given.clone());
-                    let call = RunRequest::ExposedTool { name, arguments };
-                    let run = self.run(call, &request, context).await;
-                    run.unwrap_or_else(|error| failure(error).into())
-                }
                 unknown => {
+                    if let Some(name) = exposed {
+                        let (name, arguments) = (name.as_str().to_owned(), given.clone());
+                        let call = RunRequest::ExposedTool { name, arguments };
+                        return match self.run(call, &request, context).await {
+                            Err(ToolRequestError::Tool(error)) if error.refusal().is_some() => {
+                                Err(exposed::protocol_error(&error))
+                            }
+                            run => Ok(run.unwrap_or_else(|error| failure(error).into())),
+                        };
+                    }
                     let names: Vec<_> =
                         self.definitions.iter().map(|it| it.name.as_ref()).collect();
                     let message =

@@ -10,6 +10,8 @@ use rmcp::service::{Peer, SubscriptionContext};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::exposed::ResourceUpdates;
+
 /// The shortest time between two notifications to a client.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -31,6 +33,23 @@ impl ChangeCounters {
     /// as onecall's own tools, but no other notification exists for them.
     fn of_tools(gateway: &Gateway) -> Self {
         Self(vec![gateway.revision(), gateway.list_changes().exposed])
+    }
+
+    /// The counters of changes to the resources that a client can read: a file for each tool, and
+    /// exposed resources of servers.
+    fn of_resources(gateway: &Gateway) -> Self {
+        let changes = gateway.list_changes();
+        Self(vec![changes.tools, changes.resources])
+    }
+
+    /// The counters of changes to the prompts that a client can get.
+    fn of_prompts(gateway: &Gateway) -> Self {
+        Self(vec![gateway.list_changes().prompts])
+    }
+
+    /// How many changes there were so far.
+    fn total(&self) -> u64 {
+        self.0.iter().fold(0, |total, count| total.wrapping_add(*count.borrow()))
     }
 
     /// Completes at the next change; never if there can be none.
@@ -56,16 +75,18 @@ impl ListNotifier {
     /// Notes that the client lists the resources of this gateway now, and has to be notified of later
     /// changes.
     pub(crate) fn mark_resources_listed(&self, gateway: &Gateway) {
-        self.resources_listed.send_replace(Some(*gateway.list_changes().tools.borrow()));
+        self.resources_listed.send_replace(Some(ChangeCounters::of_resources(gateway).total()));
     }
 
     /// Notifies a client that did the handshake of changes in this gateway, for as long as the client
     /// is connected.
     pub(crate) fn notify_client(&self, gateway: Arc<Gateway>, peer: Peer<RoleServer>) {
         let mut tools = ChangeCounters::of_tools(&gateway);
-        let mut resources = gateway.list_changes().tools;
+        let mut resources = ChangeCounters::of_resources(&gateway);
+        let mut prompts = ChangeCounters::of_prompts(&gateway);
+        prompts.mark_seen();
         let mut seen = self.resources_listed.subscribe();
-        let other = peer.clone();
+        let (of_resources, of_prompts) = (peer.clone(), peer.clone());
         let tasks = [
             tokio::spawn(async move {
                 // The counters end with the gateway as the user sees it.
@@ -81,10 +102,21 @@ impl ListNotifier {
             tokio::spawn(async move {
                 let seen = seen.wait_for(Option::is_some).await.map(|seen| *seen);
                 let Ok(Some(mut notified)) = seen else { return };
-                while let Ok(now) = resources.wait_for(|now| *now != notified).await.map(|now| *now)
-                {
-                    notified = now;
-                    if other.notify_resource_list_changed().await.is_err() {
+                loop {
+                    while resources.total() == notified {
+                        resources.next().await;
+                    }
+                    notified = resources.total();
+                    if of_resources.notify_resource_list_changed().await.is_err() {
+                        break;
+                    }
+                    tokio::time::sleep(INTERVAL).await;
+                }
+            }),
+            tokio::spawn(async move {
+                loop {
+                    prompts.next().await;
+                    if of_prompts.notify_prompt_list_changed().await.is_err() {
                         break;
                     }
                     tokio::time::sleep(INTERVAL).await;
@@ -96,21 +128,25 @@ impl ListNotifier {
         std::mem::replace(&mut *earlier, tasks).iter().for_each(AbortHandle::abort);
     }
 
-    /// Notifies a client that has subscribed, until it cancels the subscription.
+    /// Notifies a client that has subscribed, until it cancels the subscription. `updates` are the
+    /// changes of the resources that it watches.
     pub(crate) async fn notify_subscriber(
         &self,
         gateway: &Gateway,
+        mut updates: ResourceUpdates,
         subscription: SubscriptionContext,
     ) {
         let mut tools = ChangeCounters::of_tools(gateway);
-        let mut resources = ChangeCounters(vec![gateway.list_changes().tools]);
-        tools.mark_seen();
-        resources.mark_seen();
+        let mut resources = ChangeCounters::of_resources(gateway);
+        let mut prompts = ChangeCounters::of_prompts(gateway);
+        for counters in [&mut tools, &mut resources, &mut prompts] {
+            counters.mark_seen();
+        }
         let sink = subscription.sink();
+        // A kind of notification that the client has not subscribed to is refused by rmcp.
         let notify_tools = async {
             loop {
                 tools.next().await;
-                // A kind of notification that the client has not subscribed to is refused by rmcp.
                 _ = sink.notify_tool_list_changed().await;
                 tokio::time::sleep(INTERVAL).await;
             }
@@ -122,9 +158,26 @@ impl ListNotifier {
                 tokio::time::sleep(INTERVAL).await;
             }
         };
+        let notify_prompts = async {
+            loop {
+                prompts.next().await;
+                _ = sink.notify_prompt_list_changed().await;
+                tokio::time::sleep(INTERVAL).await;
+            }
+        };
+        let notify_updates = async {
+            while let Some(uris) = updates.next().await {
+                for uri in uris {
+                    _ = sink.notify_resource_updated(uri).await;
+                }
+            }
+            std::future::pending::<()>().await;
+        };
         tokio::select! {
             () = notify_tools => {}
             () = notify_resources => {}
+            () = notify_prompts => {}
+            () = notify_updates => {}
             () = subscription.cancelled() => {}
         }
     }

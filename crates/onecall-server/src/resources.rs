@@ -49,6 +49,11 @@ impl<'a> ResourceUri<'a> {
     }
 }
 
+/// Whether a URI is one of onecall's own, whether or not there is such a resource.
+pub(crate) fn is_own(uri: &str) -> bool {
+    uri.starts_with(INDEX_URI)
+}
+
 fn server_uri(folder: &str) -> String {
     format!("{INDEX_URI}/{folder}")
 }
@@ -173,7 +178,8 @@ pub(crate) async fn read(gateway: &Gateway, uri: &str) -> Result<ReadResourceRes
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-fn not_found(uri: &str, nearest: Option<String>) -> ErrorData {
+/// The error for a URI that no resource has.
+pub(crate) fn not_found(uri: &str, nearest: Option<String>) -> ErrorData {
     let uri: String = uri.chars().take(500).collect();
     let hint = nearest.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
     let message = format!("there is no resource '{uri}'{hint}");

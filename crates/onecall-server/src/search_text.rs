@@ -4,9 +4,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use onecall_catalog::{describe, python_signature_with, summary};
-use onecall_core::ToolSpec;
+use onecall_catalog::{describe, python_signature_with, summary, typescript_signature_with};
 use onecall_core::text::{tokens, visible_json};
+use onecall_core::{Language, ToolSpec};
 use onecall_gateway::{FoundTool, SearchResults};
 use serde_json::{Value, json};
 
@@ -72,16 +72,20 @@ impl SearchDetail {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, detail)| *detail)
     }
 
-    /// The lines about one tool.
-    fn text(self, found: &FoundTool) -> String {
+    /// The lines about one tool, for programs in this language.
+    fn text(self, found: &FoundTool, language: Language) -> String {
         let FoundTool { spec, observed } = found;
         let observed = observed.as_ref();
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
+        let signature = match language {
+            Language::Python => python_signature_with,
+            Language::TypeScript => typescript_signature_with,
+        };
         match self {
             Self::Names if summary.is_empty() => spec.callable.to_string(),
             Self::Names => format!("{}: {summary}", spec.callable),
-            Self::Signatures if summary.is_empty() => python_signature_with(spec, observed),
-            Self::Signatures => format!("{}\n  {summary}", python_signature_with(spec, observed)),
+            Self::Signatures if summary.is_empty() => signature(spec, observed),
+            Self::Signatures => format!("{}\n  {summary}", signature(spec, observed)),
             Self::Full => visible_json(&describe(spec, observed).to_string()).into_owned(),
         }
     }
@@ -113,9 +117,14 @@ impl SearchDetail {
     }
 }
 
-/// The text for the result of a search for `query`.
+/// The text for the result of a search for `query`, with signatures in a language.
 #[must_use]
-pub fn format_search_results(results: &SearchResults, query: &str, detail: SearchDetail) -> String {
+pub fn format_search_results(
+    results: &SearchResults,
+    query: &str,
+    detail: SearchDetail,
+    language: Language,
+) -> String {
     let mut text = String::new();
     let mut budget = detail.budget();
     let mut by_name: Vec<&str> = Vec::new();
@@ -124,7 +133,7 @@ pub fn format_search_results(results: &SearchResults, query: &str, detail: Searc
             by_name.push(found.spec.callable.as_str());
             continue;
         }
-        let shown = detail.text(found);
+        let shown = detail.text(found, language);
         // The best match is shown in detail, however long it is.
         if rank > 0 && shown.len() > budget {
             budget = 0;

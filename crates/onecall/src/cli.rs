@@ -91,7 +91,7 @@ pub(crate) struct RunArguments {
     /// The program's file, or - for standard input
     #[arg(required_unless_present = "eval")]
     pub(crate) file: Option<PathBuf>,
-    /// Arguments for the program, in sys.argv (Python only); write -- before the first one that
+    /// Arguments for the program, in sys.argv or process.argv; write -- before the first one that
     /// begins with a dash
     #[arg(value_name = "ARGUMENTS")]
     pub(crate) words: Vec<String>,
@@ -713,6 +713,9 @@ Examples:
     /// Executes tool calls for generated code, in lines of JSON
     #[command(hide = true)]
     Calls,
+    /// Counts the tokens of texts, for the records of a gateway
+    #[command(hide = true)]
+    CountTokens,
 }
 
 /// What of the tools is shown.

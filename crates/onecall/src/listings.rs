@@ -42,7 +42,8 @@ pub(crate) fn remove<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Gl
 pub(crate) fn tool_names(global: &Global) -> Vec<CallableName> {
     let names = || {
         let config = config(global)?;
-        Some(LastKnownTools::stored_tool_names(&store::location(&config)?, &config))
+        let (location, pins) = (store::location(&config)?, store::pin_storage(&config));
+        Some(LastKnownTools::stored_tool_names(&location, &config, &pins))
     };
     names().unwrap_or_default()
 }

@@ -27,6 +27,7 @@ mod terminal;
 mod terminal_caller;
 mod terminal_questions;
 mod time_span;
+mod token_counter;
 mod user_vault;
 mod waiting;
 

@@ -21,6 +21,7 @@ use onecall_server::Approvals;
 use crate::cli::Global;
 use crate::logging::announce;
 use crate::terminal::is_quiet;
+use crate::token_counter::TokenCountingProcess;
 use crate::{logs, protection, store, user_vault, waiting};
 
 /// Loads the configuration and logs its warnings. Fails if it gives programs a folder that they
@@ -180,14 +181,15 @@ pub(crate) fn gateway_with(
     let tool_folder = is_same_for_all.then(tool_folder).flatten();
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let for_users = complete.clone().filter(|_| config.users.is_some());
+    let needs_vault = config.users.is_some() || user_vault::has_shared_logins(&config);
+    let vault = complete.clone().filter(|_| needs_vault);
     let storage = GatewayStorage {
         store: writer,
         tool_folder,
         downloads,
         durable: complete.clone().map(|store| -> Arc<dyn DurableStore> { store }),
         audit: complete.clone().map(|store| -> Arc<dyn AuditTrail> { store }),
-        user_vault: for_users.map(user_vault::in_store),
+        user_vault: vault.map(|store| user_vault::in_store(store, &config)),
         users: complete.clone().map(|store| -> Arc<dyn UserStore> { store }),
         fleet: complete.map(|store| -> Arc<dyn FleetStore> { store }),
     };
@@ -198,7 +200,8 @@ pub(crate) fn gateway_with(
     };
     let shown =
         onecall_server::definitions(gateway.workspace(), &gateway.optional_tools(), approvals);
-    gateway.set_own_definitions(serde_json::to_string(&shown).map_or(0, |text| text.len()));
+    gateway.set_own_definitions(&serde_json::to_string(&shown).unwrap_or_default());
+    gateway.count_tokens_with(Arc::new(TokenCountingProcess::new(this_executable()?)));
     Ok(gateway)
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use onecall_bridge::{PinStorage, SharedPins};
 use onecall_config::{Config, ProcessContext, StoreLocation};
 use onecall_core::storage::{CompleteStore, StoreError};
 
@@ -44,6 +45,14 @@ pub(crate) fn prepare(config: &Config, store: &dyn CompleteStore) -> anyhow::Res
             tracing::warn!("{error}; onecall tries again when it needs the store");
             Ok(())
         }
+    }
+}
+
+/// Where the pins of servers are kept: in a store that is a database, or else in files.
+pub(crate) fn pin_storage(config: &Config) -> PinStorage {
+    match open_existing(config).filter(|_| config.store.url.is_some()) {
+        Some(store) => PinStorage::Shared(Arc::new(SharedPins::new(store))),
+        None => PinStorage::Files,
     }
 }
 

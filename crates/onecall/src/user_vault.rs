@@ -10,12 +10,22 @@ use crate::store;
 
 /// The vault of a configuration. Its store is created when something is written.
 pub(crate) fn open(config: &Config) -> anyhow::Result<Arc<UserVault>> {
-    Ok(Arc::new(in_store(store::open(config)?)))
+    Ok(Arc::new(in_store(store::open(config)?, config)))
 }
 
 /// The vault of a configuration, if its store exists. Reading it would create the store.
 pub(crate) fn open_existing(config: &Config) -> Option<Arc<UserVault>> {
-    store::open_existing(config).map(|store| Arc::new(in_store(store)))
+    store::open_existing(config).map(|store| Arc::new(in_store(store, config)))
+}
+
+/// Whether the logins to shared servers are in the store, so that other machines find them.
+pub(crate) fn has_shared_logins(config: &Config) -> bool {
+    config.store.url.is_some()
+}
+
+/// The vault with the logins to shared servers; `None` if they are in files.
+pub(crate) fn with_shared_logins(config: &Config) -> Option<Arc<UserVault>> {
+    open_existing(config).filter(|_| has_shared_logins(config))
 }
 
 /// The credentials of users, for a process that runs programs of the local user.
@@ -32,6 +42,10 @@ pub(crate) fn resolve_for_local_user(config: &mut Config) {
 }
 
 /// The vault in a store.
-pub(crate) fn in_store(store: Arc<dyn CompleteStore>) -> UserVault {
-    UserVault::new(store, &ProcessContext::current().directories)
+pub(crate) fn in_store(store: Arc<dyn CompleteStore>, config: &Config) -> UserVault {
+    let vault = UserVault::new(store, &ProcessContext::current().directories);
+    match has_shared_logins(config) {
+        true => vault.with_local_logins(),
+        false => vault,
+    }
 }

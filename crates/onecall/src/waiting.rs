@@ -139,7 +139,8 @@ mod tests {
 
     fn server(name: &str, state: ServerState) -> ServerStatus {
         let (name, quarantined) = (ServerName::new(name), Vec::new());
-        ServerStatus { name, user: None, transport: "stdio", state, quarantined, cut: None }
+        let (user, restarts, cut) = (None, 0, None);
+        ServerStatus { name, user, transport: "stdio", state, quarantined, restarts, cut }
     }
 
     #[test]

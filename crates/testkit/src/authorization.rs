@@ -1,7 +1,9 @@
 //! An authorization server that agrees to everything, or misbehaves on demand. It runs in the
 //! process of the test, which can inspect its requests and end tokens.
 
-use std::collections::BTreeMap;
+mod refresh_gate;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -9,6 +11,7 @@ use std::thread;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use self::refresh_gate::RefreshGate;
 use crate::fixture::http_message::{HttpConnection, HttpRequest};
 use crate::web::{parse_fields, percent_encode};
 
@@ -54,6 +57,7 @@ pub struct ReceivedRequest {
 pub struct AuthorizationServer {
     address: String,
     state: Arc<Mutex<AuthorizationState>>,
+    gate: Arc<RefreshGate>,
 }
 
 struct AuthorizationState {
@@ -72,6 +76,8 @@ struct AuthorizationState {
     /// The scopes of each valid access token.
     access_tokens: BTreeMap<String, String>,
     refresh_tokens: BTreeMap<String, String>,
+    /// The refresh tokens that were used. One that comes again was stolen, so it ends every login.
+    used_refresh_tokens: BTreeSet<String>,
     /// Every code and token that was ever issued.
     secrets: Vec<String>,
 }
@@ -96,13 +102,17 @@ impl AuthorizationServer {
             codes: BTreeMap::new(),
             access_tokens: BTreeMap::new(),
             refresh_tokens: BTreeMap::new(),
+            used_refresh_tokens: BTreeSet::new(),
             secrets: Vec::new(),
         }));
-        let server = Self { address: address.clone(), state: Arc::clone(&state) };
+        let gate = Arc::<RefreshGate>::default();
+        let server =
+            Self { address: address.clone(), state: Arc::clone(&state), gate: Arc::clone(&gate) };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (state, address) = (Arc::clone(&state), address.clone());
-                thread::spawn(move || serve_connection(stream, &state, &address));
+                let (state, gate) = (Arc::clone(&state), Arc::clone(&gate));
+                let address = address.clone();
+                thread::spawn(move || serve_connection(stream, &state, &gate, &address));
             }
         });
         server
@@ -164,6 +174,28 @@ impl AuthorizationServer {
         state.refresh_tokens.clear();
     }
 
+    /// Lets requests that renew tokens wait from now on.
+    pub fn hold_refreshes(&self) {
+        self.gate.close();
+    }
+
+    /// Answers the requests that wait, and later ones at once.
+    pub fn release_refreshes(&self) {
+        self.gate.open();
+    }
+
+    /// Leaves the requests that wait now without an answer: nothing is renewed for them, and they no
+    /// longer count as held.
+    pub fn ignore_held_refreshes(&self) {
+        self.gate.ignore_waiting();
+    }
+
+    /// How many requests that renew tokens wait.
+    #[must_use]
+    pub fn held_refreshes(&self) -> usize {
+        self.gate.waiting()
+    }
+
     /// The number of valid access tokens and of valid refresh tokens.
     #[must_use]
     pub fn valid_tokens(&self) -> (usize, usize) {
@@ -195,9 +227,17 @@ impl AuthorizationServer {
     }
 }
 
-fn serve_connection(stream: TcpStream, state: &Mutex<AuthorizationState>, address: &str) {
+fn serve_connection(
+    stream: TcpStream,
+    state: &Mutex<AuthorizationState>,
+    gate: &RefreshGate,
+    address: &str,
+) {
     let Ok(mut connection) = HttpConnection::new(stream) else { return };
     while let Ok(Some(request)) = connection.request() {
+        if request.body.contains("grant_type=refresh_token") && !gate.pass() {
+            return;
+        }
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let issuer = format!("http://{address}");
         let HttpResponse { status, headers, body } = state.answer(&request, &issuer);
@@ -369,9 +409,16 @@ impl AuthorizationState {
                     return HttpResponse::json(503, &json!({}));
                 }
                 // Each refresh token can be used once.
-                let Some(scope) = self.refresh_tokens.remove(field("refresh_token")) else {
+                let token = field("refresh_token");
+                if self.used_refresh_tokens.contains(token) {
+                    self.access_tokens.clear();
+                    self.refresh_tokens.clear();
+                    return HttpResponse::error("invalid_grant", "reused refresh token");
+                }
+                let Some(scope) = self.refresh_tokens.remove(token) else {
                     return HttpResponse::error("invalid_grant", "unknown refresh token");
                 };
+                self.used_refresh_tokens.insert(token.to_owned());
                 scope
             }
             _ => return HttpResponse::error("unsupported_grant_type", ""),

@@ -16,6 +16,12 @@ pub fn fixture_server() -> PathBuf {
     find("fixture-server")
 }
 
+/// The path of the server that the MCP conformance suite expects.
+#[must_use]
+pub fn reference_server() -> PathBuf {
+    find("reference-server")
+}
+
 /// A command that starts the fixture server with these flags.
 #[must_use]
 pub fn fixture_command(flags: &[&str]) -> Command {

@@ -137,6 +137,12 @@ impl Browser {
         self.developer("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
     }
 
+    /// Lets pages of this origin show notifications.
+    pub fn allow_notifications(&self, origin: &str) {
+        let parameters = json!({ "origin": origin, "permissions": ["notifications"] });
+        self.developer("Browser.grantPermissions", &parameters);
+    }
+
     /// Writes a picture of the whole page.
     ///
     /// # Panics

@@ -23,6 +23,7 @@ pub mod mcp;
 pub mod packages;
 pub mod postgres;
 pub mod process;
+pub mod reference;
 mod relay;
 pub mod remote;
 pub mod rpc;

@@ -136,21 +136,66 @@ impl PostgresServer {
         Some((server, root))
     }
 
+    /// Starts a standby that follows this server by streaming replication. It takes no writes until it is
+    /// [promoted](Self::promote). A commit at this server waits from now on until the standby has it.
+    ///
+    /// # Panics
+    /// If the standby cannot be made or does not follow.
+    #[must_use]
+    pub fn start_standby(&self) -> Self {
+        let mut standby = Self::in_new_folder(self.binaries.clone());
+        standby.give_folder_away();
+        let mut command = standby.command(&self.binaries.join("pg_basebackup"));
+        command.args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast"]);
+        command.args(["--no-sync", "--pgdata"]).arg(standby.data());
+        command.args(["--dbname", &format!("{}&application_name=standby", self.url("postgres"))]);
+        let copied = command.output().expect("pg_basebackup");
+        assert!(copied.status.success(), "{copied:?}");
+        standby.start();
+        let postgres = self.url("postgres");
+        self.execute(&postgres, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+        self.execute(&postgres, "SELECT pg_reload_conf()");
+        let deadline = Instant::now() + START_TIMEOUT;
+        let state = "SELECT sync_state FROM pg_stat_replication";
+        while self.execute(&postgres, state) != "sync" {
+            assert!(Instant::now() < deadline, "the standby does not follow");
+            thread::sleep(Duration::from_millis(50));
+        }
+        standby
+    }
+
+    /// Makes a standby the server that takes writes.
+    pub fn promote(&self) {
+        self.execute(&self.url("postgres"), "SELECT pg_promote()");
+    }
+
     #[allow(clippy::print_stderr, reason = "a skipped test says so")]
     fn create() -> Option<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         let Some(binaries) = binaries() else {
             eprintln!("skipped: PostgreSQL is not installed, so nothing is tested with it");
             return None;
         };
+        let server = Self::in_new_folder(binaries);
+        server.create_data();
+        Some(server)
+    }
+
+    /// A server without data.
+    fn in_new_folder(binaries: PathBuf) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("onecall-postgres-{}-{number}", std::process::id());
         let folder = env::temp_dir().join(name);
         fs::create_dir(&folder).expect("the folder of the server");
         let (port, options, running) = (free_port(), Vec::new(), None);
-        let server = Self { binaries, folder, port, options, running };
-        server.create_data();
-        Some(server)
+        Self { binaries, folder, port, options, running }
+    }
+
+    /// Gives the folder to the user as which the server runs.
+    fn give_folder_away(&self) {
+        if let Some((user, group)) = unprivileged_user() {
+            chown(&self.folder, Some(user), Some(group)).expect("the owner of the server's folder");
+        }
     }
 
     /// Starts the server again after [`stop`](Self::stop).
@@ -241,10 +286,9 @@ impl PostgresServer {
     fn create_data(&self) {
         let password = self.folder.join("password");
         fs::write(&password, PASSWORD).expect("the password file");
+        self.give_folder_away();
         if let Some((user, group)) = unprivileged_user() {
-            for path in [&self.folder, &password] {
-                chown(path, Some(user), Some(group)).expect("the owner of the server's folder");
-            }
+            chown(&password, Some(user), Some(group)).expect("the owner of the password file");
         }
         let mut command = self.command(&self.binaries.join("initdb"));
         command.args(["--username", "tests", "--auth", "scram-sha-256", "--encoding", "UTF8"]);
@@ -288,7 +332,11 @@ impl PostgresServer {
 impl Drop for PostgresServer {
     fn drop(&mut self) {
         self.thaw();
-        self.end(b"");
+        match self.running {
+            Some(_) => self.end(b""),
+            // The shell that removes the folder has ended with the server.
+            None => drop(fs::remove_dir_all(&self.folder)),
+        }
     }
 }
 

@@ -37,7 +37,7 @@ attempt("sys through a function's globals", lambda: through_globals("sys").modul
 attempt("a module through another", lambda: warnings.__dict__["sys"].modules["io"].open(SECRET))
 attempt("a function's builtins", lambda: (lambda: 0).__builtins__["open"](SECRET))
 attempt("a generator's frame", lambda: (x for x in ()).gi_frame.f_builtins["open"](SECRET))
-print("a shell through a function's globals:", through_globals("os").system(f"touch {PROBE}") != 0)
+attempt("a shell through a function's globals", lambda: through_globals("os").system(f"touch {PROBE}"))
 print("a format that walks:", "{0.__globals__[os].environ}".format(every_class))
 streams = [each for each in gc.get_objects() if isinstance(each, (io.IOBase, named("socket")))]
 print("open files and sockets:", [each.fileno() for each in streams if type(each).__name__ == "socket" and each.fileno() >= 0])

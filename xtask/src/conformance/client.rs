@@ -1,11 +1,12 @@
 //! The client that the conformance suite starts: a configuration with the suite's server, and a
 //! program on the real binary that calls its tools. If that reports that a login is needed, it logs
-//! in.
+//! in. Where the server asks for input, the program is run for an agent whose user answers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use testkit::mcp::Session;
 
 use super::{login, onecall};
 
@@ -77,6 +78,23 @@ impl Scenario {
         entry
     }
 
+    /// What the user answers in a scenario whose server asks for input; `None` in any other. A form that
+    /// is sent off as it is has the defaults of its fields.
+    fn user_answer(&self) -> Option<Value> {
+        let content = match self.name.as_str() {
+            "elicitation-sep1034-client-defaults" => json!({
+                "name": "John Doe",
+                "age": 30,
+                "score": 95.5,
+                "status": "active",
+                "verified": true,
+            }),
+            "sep-2322-client-request-state" => json!({ "confirmed": true }),
+            _ => return None,
+        };
+        Some(json!({ "action": "accept", "content": content }))
+    }
+
     /// The tools to call and their arguments; null stands for all tools.
     fn calls(&self, home: &Home) -> Result<Value, String> {
         if let Some(calls) = self.context["toolCalls"].as_array() {
@@ -105,8 +123,12 @@ impl Home {
         self.configure(&entry)?;
         // A JSON text in a JSON string is also a valid Python string.
         let calls = Value::from(scenario.calls(self)?.to_string()).to_string();
+        let code = PROGRAM.replace("CALLS", &calls);
+        if let Some(answer) = scenario.user_answer() {
+            return self.run_for_agent(&code, answer);
+        }
         let program = self.folder.join("program.py");
-        write(&program, &PROGRAM.replace("CALLS", &calls))?;
+        write(&program, &code)?;
         for _ in 0..MAX_LOGINS {
             if !self.run(&program)?.contains(LOGIN_ADVICE) {
                 return Ok(());
@@ -147,6 +169,17 @@ impl Home {
         } else {
             Err(format!("onecall run failed: {}", output.status))
         }
+    }
+
+    /// Runs the program for an agent whose user can be asked, unlike that of `onecall run`.
+    fn run_for_agent(&self, code: &str, answer: Value) -> Result<(), String> {
+        let answers = [("elicitation/create", answer)];
+        let command = self.onecall(&["serve"]);
+        let able = json!({ "elicitation": {} });
+        let mut session = Session::open_with_capabilities(command, &able, &answers);
+        let done = session.call_tool("execute_program", json!({ "code": code }));
+        eprintln!("{}", done.text);
+        if done.is_error { Err("the program failed".to_owned()) } else { Ok(()) }
     }
 
     /// The output of `onecall tools show` for a tool.

@@ -62,7 +62,7 @@ pub fn run() -> Result<(), String> {
     let mut failures = Vec::new();
     for revision in &REVISIONS {
         let suite = Suite::new(&installed, revision);
-        let server = Server::start(&installed.folder)?;
+        let server = Server::start(&installed.folder, revision.name)?;
         failures.extend(suite.run(&SuitePart::Server { url: &server.url }));
         drop(server);
         failures.extend(run_client_part(&suite)?);

@@ -5,6 +5,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use serde_json::json;
+use testkit::cargo::output;
+
 use super::onecall;
 
 /// A running server, which is ended when this is dropped.
@@ -14,10 +17,23 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server without any bridged servers on a free port.
-    pub fn start(folder: &Path) -> Result<Self, String> {
+    /// Starts a server on a free port. It exposes everything that the suite's reference server has,
+    /// which it bridges in this protocol revision.
+    pub fn start(folder: &Path, revision: &str) -> Result<Self, String> {
         let config = folder.join("server.json");
-        std::fs::write(&config, "{}")
+        let reference = json!({
+            "name": "reference",
+            "command": output("debug").join("reference-server"),
+            "args": [revision],
+        });
+        let text = json!({
+            "servers": [reference],
+            "expose_tools": ["mcp__reference__*"],
+            "expose_resources": ["reference"],
+            "expose_prompts": ["reference"],
+            "expose_names": "own",
+        });
+        std::fs::write(&config, text.to_string())
             .map_err(|error| format!("{} cannot be written: {error}", config.display()))?;
         let mut command = Command::new(onecall());
         command.args(["serve", "--http", "127.0.0.1:0", "--log", "error", "--config"]).arg(config);

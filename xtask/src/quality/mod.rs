@@ -11,6 +11,10 @@ mod mutations;
 mod options;
 mod page;
 
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use testkit::cargo::{self, cargo, output};
@@ -61,7 +65,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if options.publish {
         page::require_committed()?;
     }
-    let profile = if options.publish { "dist" } else { "debug" };
+    let profile = options.profile();
     if !options.no_build {
         build(profile)?;
     }
@@ -106,19 +110,37 @@ fn build(profile: &str) -> Result<(), String> {
     cargo::run(build)
 }
 
+/// Runs the requested parts, as many at a time as there are processors: each of them mostly waits
+/// for its servers and for onecall. The last part takes longest, so it begins first.
 fn run_parts(setup: &Setup, options: &Options) -> Result<Vec<Section>, String> {
-    let wanted = PARTS.iter().filter(|part| options.wants(part.name));
-    wanted
-        .map(|part| {
-            let began = Instant::now();
-            let section = (part.run)(setup).map_err(|why| format!("{}: {why}", part.name))?;
-            eprintln!(
-                "{}: {} ({:.0} s)",
-                part.name,
-                section.summary,
-                began.elapsed().as_secs_f64()
-            );
-            Ok(section)
-        })
-        .collect()
+    let wanted: Vec<&Part> = PARTS.iter().filter(|part| options.wants(part.name)).collect();
+    let waiting = Mutex::new(wanted.iter().enumerate().collect::<Vec<_>>());
+    let done = Mutex::new(BTreeMap::new());
+    let at_a_time = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..at_a_time {
+            scope.spawn(|| {
+                loop {
+                    // The lock must not be held while the part runs.
+                    let next = locked(&waiting).pop();
+                    let Some((place, part)) = next else { break };
+                    let section = run_part(setup, part);
+                    locked(&done).insert(place, section);
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+}
+
+fn run_part(setup: &Setup, part: &Part) -> Result<Section, String> {
+    let began = Instant::now();
+    let section = (part.run)(setup).map_err(|why| format!("{}: {why}", part.name))?;
+    let seconds = began.elapsed().as_secs_f64();
+    eprintln!("{}: {} ({seconds:.0} s)", part.name, section.summary);
+    Ok(section)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,6 +12,8 @@ needs no network.
   --part NAME  only this part; may be repeated
   --sample     a small part of everything, in less than a minute
   --publish    use the binary that is handed out, and write docs/quality.md
+  --profile P  the build profile of that binary: dist unless told otherwise, or debug
+               without --publish
   --no-build   use what is built already
 ";
 
@@ -21,6 +23,8 @@ pub struct Options {
     pub parts: Vec<String>,
     pub sample: bool,
     pub publish: bool,
+    /// The build profile of the binary that is tried, if it is not the usual one.
+    pub profile: Option<String>,
     pub no_build: bool,
     pub help: bool,
 }
@@ -44,6 +48,10 @@ impl Options {
                 }
                 "--sample" => options.sample = true,
                 "--publish" => options.publish = true,
+                "--profile" => {
+                    options.profile =
+                        Some(arguments.next().ok_or("--profile needs a name")?.clone());
+                }
                 "--no-build" => options.no_build = true,
                 "--help" | "-h" => options.help = true,
                 unknown => return Err(format!("unknown option '{unknown}'\n\n{HELP}")),
@@ -53,6 +61,11 @@ impl Options {
             return Err("--publish does not go with --part or --sample".to_owned());
         }
         Ok(options)
+    }
+
+    /// The build profile of the binary that is tried.
+    pub fn profile(&self) -> &str {
+        self.profile.as_deref().unwrap_or(if self.publish { "dist" } else { "debug" })
     }
 
     /// Whether this part was requested.
@@ -75,6 +88,14 @@ mod tests {
         let options = parse("--part bfcl --sample").unwrap_or_default();
         assert!(options.wants("bfcl") && !options.wants("agentdojo") && options.sample);
         assert!(Options::default().wants("agentdojo"));
+    }
+
+    #[test]
+    fn the_published_binary_is_tried_unless_another_is_named() {
+        let profile = |line| parse(line).map(|options| options.profile().to_owned());
+        assert_eq!(profile(""), Ok("debug".to_owned()));
+        assert_eq!(profile("--publish"), Ok("dist".to_owned()));
+        assert_eq!(profile("--publish --profile release"), Ok("release".to_owned()));
     }
 
     #[test]

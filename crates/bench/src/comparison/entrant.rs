@@ -8,6 +8,12 @@ use super::dialect::Dialect;
 use crate::peers::Peer;
 use crate::subject::Subject;
 
+// The names of the columns that promises are made about.
+pub const PYTHON: &str = "onecall python";
+pub const CPYTHON: &str = "onecall cpython";
+pub const TYPESCRIPT: &str = "onecall typescript";
+pub const EXEC: &str = "SDK exec";
+
 /// One column of the table.
 pub struct Entrant {
     pub name: &'static str,
@@ -42,30 +48,20 @@ impl Entrants {
             EntrantKind::Limit,
         );
         let engine = "onecall, the embedded Python, jailed";
-        all.add("onecall python", engine, Some(Dialect::Python), EntrantKind::Onecall("python"));
+        all.add(PYTHON, engine, Some(Dialect::Python), EntrantKind::Onecall("python"));
         match &subject.python {
             Ok(python) => {
                 let engine = format!("onecall, CPython {}, jailed", python.version);
-                all.add(
-                    "onecall cpython",
-                    engine,
-                    Some(Dialect::Python),
-                    EntrantKind::Onecall("cpython"),
-                );
+                all.add(CPYTHON, engine, Some(Dialect::Python), EntrantKind::Onecall("cpython"));
             }
             Err(error) => {
                 all.unavailable.push(format!("onecall with the engine `cpython`: {error}"))
             }
         }
         let engine = "onecall, TypeScript on QuickJS, jailed";
-        all.add(
-            "onecall typescript",
-            engine,
-            Some(Dialect::TypeScript),
-            EntrantKind::Onecall("auto"),
-        );
+        all.add(TYPESCRIPT, engine, Some(Dialect::TypeScript), EntrantKind::Onecall("auto"));
         all.add_peer(
-            "SDK exec",
+            EXEC,
             "the least that runs programs on the official Python SDK: `exec` in the server's own process, no sandbox",
             Dialect::Python,
             Peer::sdk(),

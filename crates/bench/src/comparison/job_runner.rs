@@ -49,7 +49,7 @@ impl JobRunner {
         }
     }
 
-    pub fn runs_programs(&self) -> bool {
+    fn runs_programs(&self) -> bool {
         matches!(self, Self::Server(..))
     }
 

@@ -5,6 +5,7 @@ mod entrant;
 mod job;
 mod job_runner;
 mod memory;
+mod promises;
 mod report;
 
 use std::thread;
@@ -24,21 +25,54 @@ const PAUSE: Duration = Duration::from_millis(40);
 
 const MANY_TOOLS: [&str; 2] = ["--tools", "500"];
 
-/// How many programs run at once, in the row of that name.
-const CROWD: u32 = 64;
+/// How many programs do a job.
+#[derive(Clone, Copy)]
+enum Programs {
+    One,
+    /// One directly after the other; the time is that of one of them.
+    BackToBack(u32),
+    /// All at the same time; the time is that of all of them.
+    AtOnce(u32),
+}
 
-/// A job, and the number of programs that do it.
-type Task = (&'static str, Job, u32);
+/// A row of the table: its name, the job, and how many programs do it.
+type Task = (&'static str, Job, Programs);
 
-const TASKS: [Task; 7] = [
-    ("a program that prints one line", Job::Hello, 1),
-    ("1,000 calls, one after the other", Job::Calls(1000), 1),
-    ("50 calls of 100 ms at once", Job::AtOnce { calls: 50, ms: 100 }, 1),
-    ("1,000 calls at once", Job::AtOnce { calls: 1000, ms: 0 }, 1),
-    ("20,000 rows (1.9 MB) fetched, filtered, summed", Job::Rows(20_000), 1),
-    ("a loop of 1,000,000 steps", Job::Steps(1_000_000), 1),
-    ("64 programs at once", Job::Hello, CROWD),
+// The names of the rows that promises are made about.
+const FIRST_ANSWER: &str = "from the start to the first answer";
+const BACK_TO_BACK: &str = "20 of them back to back, each";
+const CALLS: &str = "1,000 calls, one after the other";
+const SLOW_CALLS: &str = "50 calls of 100 ms at once";
+const ROWS: &str = "20,000 rows (1.9 MB) fetched, filtered, summed";
+const LOOP: &str = "a loop of 1,000,000 steps";
+const CROWD: &str = "64 programs at once";
+const AT_REST: &str = "memory at rest, all processes";
+
+const TASKS: [Task; 8] = [
+    ("a program that prints one line", Job::Hello, Programs::One),
+    (BACK_TO_BACK, Job::Hello, Programs::BackToBack(20)),
+    (CALLS, Job::Calls(1000), Programs::One),
+    (SLOW_CALLS, Job::AtOnce { calls: 50, ms: 100 }, Programs::One),
+    ("1,000 calls at once", Job::AtOnce { calls: 1000, ms: 0 }, Programs::One),
+    (ROWS, Job::Rows(20_000), Programs::One),
+    (LOOP, Job::Steps(1_000_000), Programs::One),
+    (CROWD, Job::Hello, Programs::AtOnce(64)),
 ];
+
+impl Programs {
+    /// Does a job, whose output must be `outcome`; returns the seconds.
+    fn run(self, runner: &mut JobRunner, job: Job, outcome: &str) -> Result<f64, String> {
+        match self {
+            Self::One => runner.run(job, outcome),
+            Self::BackToBack(count) => {
+                let seconds: Result<f64, String> =
+                    (0..count).map(|_| runner.run(job, outcome)).sum();
+                Ok(seconds? / f64::from(count))
+            }
+            Self::AtOnce(count) => runner.run_many(count, count, job, outcome),
+        }
+    }
+}
 
 /// The results of all entrants.
 pub struct Comparison {
@@ -90,7 +124,7 @@ impl Cell {
 /// Measures everything; a failure of one entrant does not affect the others.
 pub fn measure(subject: &Subject) -> Result<Comparison, String> {
     let Entrants { available, unavailable } = Entrants::find_available(subject);
-    let mut rows = vec![ready(subject, &available, "from the start to the first answer", &[])];
+    let mut rows = vec![ready(subject, &available, FIRST_ANSWER, &[])];
     rows.extend(tasks(subject, &available, &TASKS, &[])?);
     rows.extend(memory::measure(subject, &available));
     rows.push(ready(
@@ -99,7 +133,7 @@ pub fn measure(subject: &Subject) -> Result<Comparison, String> {
         "from the start to the first answer, 500 tools",
         &MANY_TOOLS,
     ));
-    let three = [("a program with three calls, 500 tools", Job::Calls(3), 1)];
+    let three = [("a program with three calls, 500 tools", Job::Calls(3), Programs::One)];
     rows.extend(tasks(subject, &available, &three, &MANY_TOOLS)?);
     let entrants = available.into_iter().map(|entrant| (entrant.name, entrant.about)).collect();
     Ok(Comparison { entrants, rows, unavailable, notes: Vec::new() })
@@ -147,16 +181,11 @@ fn tasks(
                 thread::sleep(PAUSE);
                 let sample = match runner {
                     Err(error) => Err(error.clone()),
-                    Ok(runner)
-                        if !runner.can_run(job) || (programs > 1 && !runner.runs_programs()) =>
-                    {
+                    Ok(runner) if !runner.can_run(job) => {
                         *cell = Cell::None;
                         continue;
                     }
-                    Ok(runner) if programs > 1 => {
-                        runner.run_many(programs, programs, job, &outcome)
-                    }
-                    Ok(runner) => runner.run(job, &outcome),
+                    Ok(runner) => programs.run(runner, job, &outcome),
                 };
                 // The first round is a warm-up.
                 if round > 0 || sample.is_err() {

@@ -4,11 +4,10 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::entrant::PYTHON;
 use super::{Cell, Comparison, Row};
 use crate::rounds::{Ratio, Samples};
-
-/// The entrant that the others are compared with.
-const DEFAULT_ENGINE: &str = "onecall python";
+use crate::section::Verdict;
 
 /// How much of each cell is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,10 +76,15 @@ impl Comparison {
 
     /// The ratio to the default engine of onecall; `None` for that engine itself.
     pub fn ratio(&self, row: &Row, index: usize) -> Option<Ratio> {
-        let ours = self.entrants.iter().position(|(name, _)| *name == DEFAULT_ENGINE)?;
+        let ours = self.column(PYTHON)?;
         let samples = row.samples(index).filter(|_| index != ours)?;
         let ratio = Ratio::of(samples, row.samples(ours)?);
         ratio.value.is_finite().then_some(ratio)
+    }
+
+    /// The index of an entrant, if it was available.
+    pub fn column(&self, entrant: &str) -> Option<usize> {
+        self.entrants.iter().position(|(name, _)| *name == entrant)
     }
 
     fn failures(&self) -> Vec<(&str, &str, &str)> {
@@ -102,7 +106,11 @@ impl Comparison {
             .map(|(name, about)| json!({ "name": name, "about": about }))
             .collect();
         let rows: Vec<Value> = self.rows.iter().map(|row| self.row(row)).collect();
-        json!({ "entrants": entrants, "work": rows, "absent": self.unavailable, "notes": self.notes })
+        let verdicts: Vec<Value> = self.verdicts().iter().map(Verdict::to_json).collect();
+        json!({
+            "entrants": entrants, "work": rows, "targets": verdicts,
+            "absent": self.unavailable, "notes": self.notes,
+        })
     }
 
     fn row(&self, row: &Row) -> Value {

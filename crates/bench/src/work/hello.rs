@@ -7,31 +7,17 @@ use crate::rounds::{Contender, interleave};
 use crate::section::Section;
 use crate::subject::Subject;
 
-const IN_A_ROW: u32 = 20;
-
 const SINGLE: &str = "onecall, one at a time";
-const ROW: &str = "onecall, back to back";
 const SDK_SINGLE: &str = "SDK server, one at a time";
-const SDK_ROW: &str = "SDK server, back to back";
 const FLOOR: &str = "CPython `exec` in a running process";
 const NEW_PROCESS: &str = "CPython started anew";
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let gateway = RefCell::new(subject.warm_gateway(&[])?);
     let sdk = subject.sdk_server().transpose()?.map(RefCell::new);
-    let mut contenders = vec![
-        Contender::new(SINGLE, || gateway.borrow_mut().run(HELLO, "hello")),
-        Contender::new(ROW, || {
-            let seconds = gateway.borrow_mut().run_in_a_row(IN_A_ROW, HELLO, "hello")?;
-            Ok(seconds / f64::from(IN_A_ROW))
-        }),
-    ];
+    let mut contenders = vec![Contender::new(SINGLE, || gateway.borrow_mut().run(HELLO, "hello"))];
     if let Some(sdk) = &sdk {
         contenders.push(Contender::new(SDK_SINGLE, || sdk.borrow_mut().run(HELLO, "hello")));
-        contenders.push(Contender::new(SDK_ROW, || {
-            let seconds = sdk.borrow_mut().run_in_a_row(IN_A_ROW, HELLO, "hello")?;
-            Ok(seconds / f64::from(IN_A_ROW))
-        }));
     }
     if let Ok(python) = &subject.python {
         let mut executor = python.executor(None);
@@ -41,9 +27,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     let mut section = Section::new("a program that prints one line, on a warm server");
     section.add_times(interleave(subject.rounds(30), contenders)?);
     let single = section.compare(SINGLE, SDK_SINGLE);
-    let row = section.compare(ROW, SDK_ROW);
     section.compare(NEW_PROCESS, FLOOR);
     section.promise_ratio("hello against an in-process `exec` server", single, 1.0);
-    section.promise_ratio("the same, programs back to back", row, 1.0);
     Ok(section)
 }

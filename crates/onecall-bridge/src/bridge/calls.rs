@@ -162,6 +162,11 @@ impl CallHandler for Bridge {
                 ToolTarget::Tool(spec, server) => {
                     server.call(&spec, &call).await.map_err(|error| match error {
                         CallError::Failed(message) => ToolError::failed(&call.name, message),
+                        CallError::Refused { message, refusal } => ToolError::Failed {
+                            name: call.name.clone(),
+                            message,
+                            refusal: Some(refusal),
+                        },
                         CallError::NeverSent(message) => {
                             ToolError::NeverSent { name: call.name.clone(), message }
                         }

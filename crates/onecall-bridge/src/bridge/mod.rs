@@ -126,6 +126,13 @@ impl Bridge {
         change
     }
 
+    /// Compares the tools of the servers that this bridge owns with pins of a store that have changed.
+    pub async fn follow_pins(&self) {
+        for server in self.fleet().members() {
+            server.follow_pins().await;
+        }
+    }
+
     /// Waits until every server has been tried, then returns the tools of all of them. Starts lazy
     /// servers. Each server has its own deadline, so the wait is bounded.
     pub async fn catalog(&self) -> Arc<Catalog> {

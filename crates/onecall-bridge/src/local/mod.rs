@@ -72,6 +72,7 @@ impl LocalTools {
             transport: "local",
             state,
             quarantined: Vec::new(),
+            restarts: 0,
             cut: None,
         }
     }

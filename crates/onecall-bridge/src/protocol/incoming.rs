@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::RequestError;
@@ -43,6 +44,7 @@ struct Method<'a>(#[serde(borrow)] Cow<'a, str>);
 struct ErrorBody {
     code: i64,
     message: String,
+    data: Option<Box<Value>>,
 }
 
 /// The content of one line.
@@ -96,8 +98,8 @@ fn outcome<'a>(
 ) -> Result<&'a RawValue, RequestError> {
     let Some(error) = error else { return Ok(result.unwrap_or(RawValue::NULL)) };
     Err(match serde_json::from_str::<ErrorBody>(error.get()) {
-        Ok(ErrorBody { code, message }) => RequestError::Refused { code, message },
-        Err(_) => RequestError::Refused { code: 0, message: error.get().to_owned() },
+        Ok(ErrorBody { code, message, data }) => RequestError::Refused { code, message, data },
+        Err(_) => RequestError::Refused { code: 0, message: error.get().to_owned(), data: None },
     })
 }
 

@@ -5,13 +5,19 @@
 use std::borrow::Cow;
 
 use onecall_core::text::one_line;
-use onecall_core::{Caller, ServerName, ServerQuestionError, ServerQuestionKind};
+use onecall_core::{
+    AnswerForm, Caller, ClientInput, ResolvedCall, ServerName, ServerQuestionError,
+    ServerQuestionKind,
+};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::protocol::question;
+
+/// The type of a result that consists of questions.
+const INPUT_REQUIRED: &str = "input_required";
 
 /// How often a server may answer one call with questions.
 pub(crate) const MAX_ROUNDS: usize = 10;
@@ -44,12 +50,8 @@ pub(crate) struct InputRequired {
     state: Option<Box<RawValue>>,
 }
 
-/// The answers that a repeated call carries, as members of its parameters.
-#[derive(Debug, Default)]
-pub(crate) struct InputAnswers {
-    pub responses: Option<Box<RawValue>>,
-    pub state: Option<Box<RawValue>>,
-}
+/// The answers that a repeated request carries, as members of its parameters.
+pub(crate) type InputAnswers = ClientInput;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -71,11 +73,11 @@ impl InputRequired {
     /// Parses the questions in a result; `None` if it is an ordinary result.
     pub fn read(result: &RawValue) -> Option<Self> {
         let json = result.get();
-        if !json.starts_with('{') || !json.contains("input_required") {
+        if !json.starts_with('{') || !json.contains(INPUT_REQUIRED) {
             return None;
         }
         let wire: WireResult<'_> = serde_json::from_str(json).ok()?;
-        wire.result_type.filter(|kind| kind == "input_required")?;
+        wire.result_type.filter(|kind| kind == INPUT_REQUIRED)?;
         let requests = wire.input_requests.unwrap_or_default();
         let requests = requests.into_iter().take(MAX_QUESTIONS + 1);
         let requests = requests.map(|(key, request)| Some((key, to_raw_value(&request).ok()?)));
@@ -103,6 +105,46 @@ impl InputRequired {
         let responses = (!responses.is_empty()).then(|| to_raw_value(&responses)).transpose()?;
         Ok(InputAnswers { responses, state: self.state })
     }
+}
+
+impl InputRequired {
+    /// The questions as a result for a client that answers them itself, with their texts made safe to
+    /// show.
+    pub fn for_client(self, server: &ServerName) -> Result<Box<RawValue>, InputError> {
+        if self.requests.len() > MAX_QUESTIONS {
+            return Err(InputError::TooManyQuestions);
+        }
+        let mut result = Map::new();
+        result.insert("resultType".to_owned(), INPUT_REQUIRED.into());
+        let mut requests = Map::new();
+        for (key, request) in self.requests {
+            let WireRequest { method, params } =
+                serde_json::from_str(request.get()).map_err(InputError::Unreadable)?;
+            let shown = one_line(&method, 100);
+            let Some(subject) = ServerQuestionKind::from_method(&method) else {
+                return Err(InputError::UnknownQuestion { method: shown });
+            };
+            let params = params.map(|params| to_raw_value(&params)).transpose()?;
+            let question = question::parse(server, subject, params.as_deref())
+                .map_err(|refusal| InputError::Refused { method: shown, refusal })?;
+            let params: Value = serde_json::from_str(question.params.get())?;
+            requests.insert(key, json!({ "method": method, "params": params }));
+        }
+        if !requests.is_empty() {
+            result.insert("inputRequests".to_owned(), Value::Object(requests));
+        }
+        if let Some(state) = self.state {
+            result.insert("requestState".to_owned(), serde_json::from_str(state.get())?);
+        }
+        Ok(to_raw_value(&result)?)
+    }
+}
+
+/// The input that a request brings for its server, if the questions of the server are answered by the
+/// client itself.
+pub(crate) fn client_input(call: &ResolvedCall) -> Option<&InputAnswers> {
+    let is_direct = call.form == AnswerForm::Untouched;
+    call.run.caller.as_deref().filter(|_| is_direct)?.input.as_deref()
 }
 
 async fn ask(

@@ -1,10 +1,10 @@
 //! Log messages that a server sends over the protocol. They are cut to a safe length and written to
-//! the log of the gateway.
+//! the log of the gateway; a client that wants them gets those of its own calls.
 
 use std::borrow::Cow;
 
-use onecall_core::ServerName;
 use onecall_core::text::one_line;
+use onecall_core::{LogLevel, ServerName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tracing::info;
@@ -25,6 +25,12 @@ struct LogMessage<'a> {
     logger: Option<Cow<'a, str>>,
     #[serde(borrow)]
     data: &'a RawValue,
+}
+
+/// The severity of a log message; `None` if it has none that the protocol knows.
+pub(crate) fn level(params: &RawValue) -> Option<LogLevel> {
+    let LogMessage { level, .. } = serde_json::from_str(params.get()).ok()?;
+    LogLevel::named(&level)
 }
 
 /// Writes a log message of `server` to the log, with the user that the server belongs to. A malformed

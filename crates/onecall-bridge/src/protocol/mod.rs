@@ -23,6 +23,6 @@ pub(crate) mod request;
 pub(crate) mod request_origin;
 pub(crate) mod resources;
 pub(crate) mod result;
-
+pub(crate) mod server_events;
 pub(crate) mod subscription;
 pub(crate) mod trace;

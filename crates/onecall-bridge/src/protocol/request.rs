@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use onecall_core::{ListKind, ToolName, TraceContext};
+use onecall_core::{Completion, CompletionSubject, ListKind, LogLevel, ToolName, TraceContext};
 use serde_json::value::RawValue;
 
 use crate::error::METHOD_NOT_FOUND;
@@ -65,14 +65,38 @@ pub(crate) enum Request<'a> {
     ReadResource {
         uri: &'a str,
         origin: Option<&'a RequestOrigin>,
+        /// The answers to the server's questions, if the request is repeated with them.
+        input: Option<&'a InputAnswers>,
     },
     GetPrompt {
         name: &'a str,
         arguments: Option<&'a RawValue>,
         origin: Option<&'a RequestOrigin>,
+        /// The answers to the server's questions, if the request is repeated with them.
+        input: Option<&'a InputAnswers>,
     },
-    /// Subscribes to changes of the tools; it stays unanswered while the subscription lasts.
-    Listen,
+    /// Requests completions for an argument of a prompt or a resource template.
+    Complete {
+        completion: &'a Completion<'a>,
+        origin: Option<&'a RequestOrigin>,
+    },
+    /// Subscribes to the changes of a resource (revisions with a handshake).
+    Subscribe {
+        uri: &'a str,
+    },
+    /// Ends a subscription to the changes of a resource (revisions with a handshake).
+    Unsubscribe {
+        uri: &'a str,
+    },
+    /// Sets the least severe log messages that the server sends (revisions with a handshake).
+    SetLogLevel {
+        level: LogLevel,
+    },
+    /// Subscribes to notifications; it stays unanswered while the subscription lasts.
+    Listen {
+        /// The wanted notifications as JSON.
+        notifications: &'a str,
+    },
 }
 
 /// An argument that is repeated in a header, so that proxies can read it without parsing the
@@ -81,6 +105,19 @@ pub(crate) enum Request<'a> {
 pub(crate) struct HeaderArgument {
     pub header: String,
     pub value: String,
+}
+
+impl<'a> Request<'a> {
+    /// The request with these answers to the server's questions, if it can carry any.
+    pub fn with_input(self, input: Option<&'a InputAnswers>) -> Self {
+        match self {
+            Self::ReadResource { uri, origin, .. } => Self::ReadResource { uri, origin, input },
+            Self::GetPrompt { name, arguments, origin, .. } => {
+                Self::GetPrompt { name, arguments, origin, input }
+            }
+            other => other,
+        }
+    }
 }
 
 impl Request<'_> {
@@ -94,14 +131,18 @@ impl Request<'_> {
             Self::List { kind, .. } => kind.method(),
             Self::ReadResource { .. } => "resources/read",
             Self::GetPrompt { .. } => "prompts/get",
-            Self::Listen => "subscriptions/listen",
+            Self::Complete { .. } => "completion/complete",
+            Self::Subscribe { .. } => "resources/subscribe",
+            Self::Unsubscribe { .. } => "resources/unsubscribe",
+            Self::SetLogLevel { .. } => "logging/setLevel",
+            Self::Listen { .. } => "subscriptions/listen",
         }
     }
 
     /// Whether the server gets a cancellation if the request is abandoned. The protocol forbids
     /// cancelling the first request.
     pub fn is_cancellable(&self) -> bool {
-        !matches!(self, Self::Initialize { .. })
+        !matches!(self, Self::Initialize { .. } | Self::Discover)
     }
 
     /// The request as a line, including its newline.
@@ -134,17 +175,38 @@ impl Request<'_> {
             Self::ListTools { cursor: Some(cursor) } | Self::List { cursor: Some(cursor), .. } => {
                 line.raw(r#""cursor":"#).text(cursor);
             }
-            Self::ReadResource { uri, .. } => {
-                line.raw(r#""uri":"#).text(uri);
+            Self::ReadResource { uri, input, .. } => {
+                line.raw(r#""uri":"#).text(uri).input(*input);
             }
-            Self::GetPrompt { name, arguments, .. } => {
+            Self::GetPrompt { name, arguments, input, .. } => {
                 line.raw(r#""name":"#).text(name);
                 if let Some(arguments) = arguments {
                     line.raw(r#","arguments":"#).json(arguments);
                 }
+                line.input(*input);
             }
-            Self::Listen => {
-                line.raw(r#""notifications":{"toolsListChanged":true}"#);
+            Self::Complete { completion: Completion { subject, argument, context }, .. } => {
+                match subject {
+                    CompletionSubject::Prompt(name) => {
+                        line.raw(r#""ref":{"type":"ref/prompt","name":"#).text(name)
+                    }
+                    CompletionSubject::ResourceTemplate(uri) => {
+                        line.raw(r#""ref":{"type":"ref/resource","uri":"#).text(uri)
+                    }
+                };
+                line.raw(r#"},"argument":"#).json(argument);
+                if let Some(context) = context {
+                    line.raw(r#","context":"#).json(context);
+                }
+            }
+            Self::Subscribe { uri } | Self::Unsubscribe { uri } => {
+                line.raw(r#""uri":"#).text(uri);
+            }
+            Self::SetLogLevel { level } => {
+                line.raw(r#""level":"#).text(level.name());
+            }
+            Self::Listen { notifications } => {
+                line.raw(r#""notifications":"#).raw(notifications);
             }
             Self::CallTool { tool, arguments, input, .. } => {
                 line.raw(r#""name":"#).text(tool.as_str());
@@ -162,7 +224,8 @@ impl Request<'_> {
             Self::CallTool { origin, .. }
             | Self::List { origin, .. }
             | Self::ReadResource { origin, .. }
-            | Self::GetPrompt { origin, .. } => *origin,
+            | Self::GetPrompt { origin, .. }
+            | Self::Complete { origin, .. } => *origin,
             _ => None,
         }
     }
@@ -198,6 +261,9 @@ impl Request<'_> {
                 origin.map(|origin| origin.caller.capabilities.clone()).unwrap_or_default();
             line.raw(r#","io.modelcontextprotocol/clientCapabilities":"#).raw(&abilities.to_json());
             line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO);
+            if let Some(log) = origin.and_then(|origin| origin.caller.log.as_ref()) {
+                line.raw(r#","io.modelcontextprotocol/logLevel":"#).text(log.level.name());
+            }
         }
         line.raw("}");
     }
@@ -348,15 +414,31 @@ mod tests {
     fn everything_we_say_is_json() {
         let id = RawValue::from_string("\"x\"".to_owned()).unwrap();
         let trace = Some(TraceContext::new(1, 2, 1, Some("a=\"".to_owned())));
+        let input = InputAnswers { responses: Some(id.clone()), state: Some(id.clone()) };
+        let prompt = Completion {
+            subject: CompletionSubject::Prompt("p\""),
+            argument: &id,
+            context: Some(&id),
+        };
+        let subject = CompletionSubject::ResourceTemplate("a://{b}");
+        let template = Completion { subject, argument: &id, context: None };
         for line in [
             Request::Initialize { capabilities: "{}" }.line(1, ProtocolMode::Handshake),
             Request::Discover.line(1, ProtocolMode::Stateless),
-            Request::Listen.line(1, ProtocolMode::Stateless),
+            Request::Listen { notifications: r#"{"toolsListChanged":true}"# }
+                .line(1, ProtocolMode::Stateless),
+            Request::Subscribe { uri: "a://\"" }.line(1, ProtocolMode::Handshake),
+            Request::SetLogLevel { level: LogLevel::Notice }.line(1, ProtocolMode::Handshake),
+            Request::Complete { completion: &prompt, origin: None }
+                .line(1, ProtocolMode::Stateless),
+            Request::Complete { completion: &template, origin: None }
+                .line(1, ProtocolMode::Handshake),
             Request::ListTools { cursor: None }.line(2, ProtocolMode::Handshake),
             Request::List { kind: ListKind::Prompts, cursor: Some("a"), origin: None }
                 .line(2, ProtocolMode::Stateless),
-            Request::ReadResource { uri: "a://\"", origin: None }.line(2, ProtocolMode::Stateless),
-            Request::GetPrompt { name: "p", arguments: Some(&id), origin: None }
+            Request::ReadResource { uri: "a://\"", origin: None, input: Some(&input) }
+                .line(2, ProtocolMode::Stateless),
+            Request::GetPrompt { name: "p", arguments: Some(&id), origin: None, input: None }
                 .line(2, ProtocolMode::Handshake),
             Request::ListTools { cursor: Some("\"\n") }.line(3, ProtocolMode::Stateless),
             initialized(),

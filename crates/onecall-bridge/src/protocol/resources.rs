@@ -2,22 +2,31 @@
 //! list ends and stays within its limits.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use onecall_config::ServerLimits;
-use onecall_core::{ListKind, ResolvedCall, ServerName, ToolValue};
+use onecall_core::{
+    AnswerForm, Completion, ListKind, LogLevel, ResolvedCall, ServerName, ServerRefusal, ToolValue,
+};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use thiserror::Error;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::Bridge;
 use crate::error::RequestError;
-use crate::protocol::input::InputRequired;
+use crate::protocol::input::{self, InputError, InputRequired, MAX_ROUNDS};
 use crate::protocol::request::Request;
 use crate::protocol::request_origin::RequestOrigin;
 
 /// The size limit of all pages of a list together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long servers have to accept the level of log messages that a client wants.
+const LOG_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a server's resources or prompts cannot be listed or read. The display text is what a program
 /// reads.
@@ -38,6 +47,8 @@ pub enum ResourceRequestError {
     Unanswered {
         /// The error of the request.
         reason: String,
+        /// The error response of the server, if it refused the request.
+        refusal: Option<Box<ServerRefusal>>,
     },
     /// The server does not support resources.
     #[error("the server has no resources")]
@@ -66,9 +77,21 @@ pub enum ResourceRequestError {
     /// The server returned a cursor that was used before, so the list would never end.
     #[error("the list does not end: the server sends the same page again")]
     RepeatedCursor,
-    /// The server answered with questions, which are not supported here.
-    #[error("the server asks for more input, which onecall supports in tool calls only")]
-    AsksForInput,
+    /// The server does not support subscriptions.
+    #[error("the server has no subscriptions to resources")]
+    NoSubscriptions,
+    /// Clients are subscribed to as many resources as they may be.
+    #[error("clients watch too many resources of the server already")]
+    TooManySubscriptions,
+    /// The server does not support completions.
+    #[error("the server has no completions")]
+    NoCompletions,
+    /// The server asked questions that have no answer.
+    #[error("{reason}")]
+    Unanswerable {
+        /// Why there is no answer.
+        reason: String,
+    },
     /// The answer is not an object.
     #[error("the server sent a result that is not an object")]
     NoObject,
@@ -82,7 +105,22 @@ pub enum ResourceRequestError {
 
 impl ResourceRequestError {
     pub(crate) fn unanswered(error: RequestError) -> Self {
-        Self::Unanswered { reason: error.to_string() }
+        Self::Unanswered { reason: error.to_string(), refusal: error.refusal() }
+    }
+
+    /// The error response of the server, if it refused the request.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&ServerRefusal> {
+        match self {
+            Self::Unanswered { refusal, .. } => refusal.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+impl From<InputError> for ResourceRequestError {
+    fn from(error: InputError) -> Self {
+        Self::Unanswerable { reason: error.to_string() }
     }
 }
 
@@ -129,10 +167,12 @@ impl Bridge {
         call: &ResolvedCall,
     ) -> Result<ToolValue, ResourceRequestError> {
         let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
-        let server = self.server(server).ok_or(ResourceRequestError::NoServer)?;
-        let request = Request::ReadResource { uri, origin: origin.as_ref() };
-        let read = server.request_if_supported(request, resource_value).await?;
-        self.check_size(read.unwrap_or(Err(ResourceRequestError::NoResources))?)
+        let request = Request::ReadResource { uri, origin: origin.as_ref(), input: None };
+        let read = self.request_with_input(server, request, call).await?;
+        match read.ok_or(ResourceRequestError::NoResources)? {
+            result if call.form == AnswerForm::Untouched => Ok(ToolValue::Json(result)),
+            result => resource_value(&result),
+        }
     }
 
     /// The messages of a prompt.
@@ -147,19 +187,104 @@ impl Bridge {
         call: &ResolvedCall,
     ) -> Result<ToolValue, ResourceRequestError> {
         let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
-        let server = self.server(server).ok_or(ResourceRequestError::NoServer)?;
-        let request = Request::GetPrompt { name, arguments, origin: origin.as_ref() };
-        let got = server.request_if_supported(request, prompt_value).await?;
-        self.check_size(got.unwrap_or(Err(ResourceRequestError::NoPrompts))?)
+        let origin = origin.as_ref();
+        let request = Request::GetPrompt { name, arguments, origin, input: None };
+        let got = self.request_with_input(server, request, call).await?;
+        match got.ok_or(ResourceRequestError::NoPrompts)? {
+            result if call.form == AnswerForm::Untouched => Ok(ToolValue::Json(result)),
+            result => prompt_value(&result),
+        }
     }
 
-    fn check_size(&self, value: ToolValue) -> Result<ToolValue, ResourceRequestError> {
-        let limit_bytes = self.options().limits.max_result_bytes;
-        match &value {
-            ToolValue::Json(json) if json.get().len() > limit_bytes => {
-                Err(ResourceRequestError::TooLarge { limit_bytes })
+    /// The completions for an argument, as the server sent them.
+    ///
+    /// # Errors
+    /// If the server does not answer, or has no completions.
+    pub async fn complete(
+        &self,
+        server: &ServerName,
+        completion: &Completion<'_>,
+        call: &ResolvedCall,
+    ) -> Result<ToolValue, ResourceRequestError> {
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let server = self.server(server).ok_or(ResourceRequestError::NoServer)?;
+        let request = Request::Complete { completion, origin: origin.as_ref() };
+        let completed = server.request_if_supported(request, RawValue::to_owned).await?;
+        let completed = completed.ok_or(ResourceRequestError::NoCompletions)?;
+        self.check_size(completed).map(ToolValue::Json)
+    }
+
+    /// Subscribes a client to the changes of a resource, until [`unsubscribe`](Self::unsubscribe) is
+    /// called.
+    ///
+    /// # Errors
+    /// If the server does not accept the subscription.
+    pub async fn subscribe(
+        &self,
+        server: &ServerName,
+        uri: &str,
+    ) -> Result<(), ResourceRequestError> {
+        let server = self.server(server).ok_or(ResourceRequestError::NoServer)?;
+        server.subscribe(uri).await
+    }
+
+    /// Ends the subscription of a client to the changes of a resource.
+    pub async fn unsubscribe(&self, server: &ServerName, uri: &str) {
+        if let Some(server) = self.server(server) {
+            server.unsubscribe(uri).await;
+        }
+    }
+
+    /// Makes the servers that `is_selected` selects send log messages of this level.
+    pub async fn want_log_messages(
+        &self,
+        level: LogLevel,
+        is_selected: impl Fn(&ServerName) -> bool,
+    ) {
+        let mut asked = JoinSet::new();
+        for server in self.fleet().servers().filter(|server| is_selected(server.name())) {
+            let server = Arc::clone(server);
+            asked.spawn(async move { server.want_log_messages(level).await });
+        }
+        // A server that does not answer goes on as it was.
+        let all = async { while asked.join_next().await.is_some() {} };
+        let _ = timeout(LOG_LEVEL_TIMEOUT, all).await;
+    }
+
+    /// Sends a request and answers the questions that the server puts into its results, until it has
+    /// an answer. Questions are part of the answer if the client answers them itself. `None` if the
+    /// server does not support the method.
+    async fn request_with_input(
+        &self,
+        server: &ServerName,
+        request: Request<'_>,
+        call: &ResolvedCall,
+    ) -> Result<Option<Box<RawValue>>, ResourceRequestError> {
+        let server = self.server(server).ok_or(ResourceRequestError::NoServer)?;
+        let client_input = input::client_input(call);
+        let mut answers = None;
+        for _ in 0..=MAX_ROUNDS {
+            let request = request.with_input(answers.as_ref().or(client_input));
+            let Some(result) = server.request_if_supported(request, RawValue::to_owned).await?
+            else {
+                return Ok(None);
+            };
+            let result = self.check_size(result)?;
+            let Some(required) = InputRequired::read(&result) else { return Ok(Some(result)) };
+            if client_input.is_some() {
+                return Ok(Some(required.for_client(server.name())?));
             }
-            _ => Ok(value),
+            let caller = call.run.caller.as_deref();
+            answers = Some(required.ask_client(server.name(), caller).await?);
+        }
+        Err(InputError::TooManyRounds.into())
+    }
+
+    fn check_size(&self, result: Box<RawValue>) -> Result<Box<RawValue>, ResourceRequestError> {
+        let limit_bytes = self.options().limits.max_result_bytes;
+        match result.get().len() {
+            bytes if bytes > limit_bytes => Err(ResourceRequestError::TooLarge { limit_bytes }),
+            _ => Ok(result),
         }
     }
 }
@@ -246,9 +371,6 @@ fn prompt_value(result: &RawValue) -> Result<ToolValue, ResourceRequestError> {
 }
 
 fn read<'a, T: Deserialize<'a>>(result: &'a RawValue) -> Result<T, ResourceRequestError> {
-    if InputRequired::read(result).is_some() {
-        return Err(ResourceRequestError::AsksForInput);
-    }
     if !result.get().starts_with('{') {
         return Err(ResourceRequestError::NoObject);
     }

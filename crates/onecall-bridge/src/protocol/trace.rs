@@ -61,12 +61,18 @@ impl Drop for RequestSpan<'_> {
 fn span(server: &ServerName, request: &Request<'_>, id: u64) -> Span {
     let tool = match request {
         Request::CallTool { tool, .. } => Some(tool.as_str()),
-        Request::List { .. } | Request::ReadResource { .. } | Request::GetPrompt { .. } => None,
+        Request::List { .. }
+        | Request::ReadResource { .. }
+        | Request::GetPrompt { .. }
+        | Request::Complete { .. } => None,
         // The gateway's own requests are not part of a trace.
         Request::Initialize { .. }
         | Request::Discover
         | Request::ListTools { .. }
-        | Request::Listen => return Span::none(),
+        | Request::Subscribe { .. }
+        | Request::Unsubscribe { .. }
+        | Request::SetLogLevel { .. }
+        | Request::Listen { .. } => return Span::none(),
     };
     let method = request.method();
     info_span!(

@@ -10,6 +10,7 @@ use onecall_core::ServerName;
 
 use crate::Bridge;
 use crate::local;
+use crate::supervision::pin_storage::PinStorage;
 use crate::supervision::pins::{self, QuarantinedTool};
 use crate::supervision::server::StartProgress;
 
@@ -23,13 +24,18 @@ pub struct AdmittedTools {
 }
 
 impl AdmittedTools {
-    /// Divides a stored tool list of a server by its current pins. No new pins are written.
+    /// Divides a stored tool list of a server by its current pins in `storage`. No new pins are written. This
+    /// may wait for a store.
     #[must_use]
-    pub fn of(server: &ServerConfig, listed: &Arc<Vec<ToolDefinition>>) -> Self {
+    pub fn of(
+        server: &ServerConfig,
+        listed: &Arc<Vec<ToolDefinition>>,
+        storage: &PinStorage,
+    ) -> Self {
         let Some(file) = &server.pins else {
             return Self { tools: Arc::clone(listed), quarantined: Arc::default() };
         };
-        let (tools, quarantined) = pins::check_against_pins(&server.name, file, listed);
+        let (tools, quarantined) = pins::check_against_pins(&server.name, storage, file, listed);
         Self { tools: Arc::new(tools), quarantined: Arc::new(quarantined) }
     }
 }

@@ -14,8 +14,9 @@ use onecall_config::{
     StdioTransport, Template, TemplatePart, Transport,
 };
 use onecall_core::{DigestBuilder, UserName};
-use onecall_login::LoginVersion;
+use onecall_login::{LoginVersion, UserVault};
 
+use crate::supervision::server::remote;
 use crate::transport::environment::{LOGIN_SESSION_VARIABLES, identifying_environment};
 
 /// Identifies a server together with its account. It is a hash that includes secrets but does not
@@ -50,17 +51,24 @@ impl fmt::Debug for AccountVersion {
 
 impl ServerIdentity {
     /// The identity of a server: its configuration entry, the environment it starts in, and the
-    /// login that is used for it.
+    /// login that is used for it, which is in `vault` if that has the logins to shared servers.
     #[must_use]
-    pub fn of(server: &ServerConfig) -> Self {
+    pub fn of(server: &ServerConfig, vault: Option<&Arc<UserVault>>) -> Self {
+        let login = remote(&server.transport).and_then(|remote| LoginVersion::of(remote, vault));
+        let login = login.map(AccountVersion::OfGateway);
+        Self { entry: Self::entry_hash(server), login }
+    }
+
+    /// The hash of a configuration entry and the environment that the server starts in.
+    fn entry_hash(server: &ServerConfig) -> [u8; 32] {
         let mut hash = FieldHasher::new("server");
         hash.add(server.name.as_str());
         hash.add_path(server.pins.as_deref());
         hash.add_per_user(&server.per_user);
-        let login = hash.add_transport(&server.transport, |hash, transport| {
+        hash.add_transport(&server.transport, |hash, transport| {
             hash.add_child(&transport.env, transport.cwd.as_deref());
         });
-        Self { entry: hash.finish(), login: login.map(AccountVersion::OfGateway) }
+        hash.finish()
     }
 
     /// The identity of a server that runs with the credentials of `user`. No two users have the same
@@ -74,7 +82,7 @@ impl ServerIdentity {
     ) -> Self {
         let mut hash = FieldHasher::new("user");
         hash.add(user.as_str());
-        hash.0.add(Self::of(server).entry);
+        hash.0.add(Self::entry_hash(server));
         Self { entry: hash.finish(), login: login_version.map(AccountVersion::OfUser) }
     }
 
@@ -184,7 +192,7 @@ impl FieldHasher {
         &mut self,
         transport: &Transport,
         add_child: impl FnOnce(&mut Self, &StdioTransport),
-    ) -> Option<LoginVersion> {
+    ) {
         match transport {
             Transport::Stdio(transport) => {
                 self.add("stdio");
@@ -192,7 +200,6 @@ impl FieldHasher {
                 self.add(&transport.args.len().to_string());
                 transport.args.iter().for_each(|argument| self.add(argument));
                 add_child(self, transport);
-                None
             }
             Transport::Auto(remote) => self.add_remote("auto", remote),
             Transport::Either { http, sse } => {
@@ -201,10 +208,7 @@ impl FieldHasher {
             }
             Transport::Http(remote) => self.add_remote("http", remote),
             Transport::Sse(remote) => self.add_remote("sse", remote),
-            Transport::Unresolved(_) => {
-                self.add("unresolved");
-                None
-            }
+            Transport::Unresolved(_) => self.add("unresolved"),
         }
     }
 
@@ -226,11 +230,10 @@ impl FieldHasher {
         self.add_path(cwd.or(here.as_deref()));
     }
 
-    fn add_remote(&mut self, transport: &str, remote: &RemoteTransport) -> Option<LoginVersion> {
+    fn add_remote(&mut self, transport: &str, remote: &RemoteTransport) {
         self.add(transport);
         self.add(&remote.url);
         self.add_secrets(remote.headers.iter());
-        LoginVersion::of(remote)
     }
 
     fn finish(self) -> [u8; 32] {
@@ -271,7 +274,7 @@ mod tests {
     }
 
     fn server(transport: Transport) -> [u8; 32] {
-        ServerIdentity::of(&config(transport)).current_hash()
+        ServerIdentity::of(&config(transport), None).current_hash()
     }
 
     fn stdio(args: &[&str], env: &[(&str, &str)]) -> [u8; 32] {
@@ -323,7 +326,7 @@ mod tests {
             ServerIdentity::of_user(&user, &config, version).current_hash()
         };
         let all = [
-            ServerIdentity::of(&config).current_hash(),
+            ServerIdentity::of(&config, None).current_hash(),
             of("alice", None),
             of("bob", None),
             of("alice", Some("first login")),

@@ -11,6 +11,7 @@ pub(crate) mod fleet;
 pub(crate) mod group;
 pub(crate) mod guard;
 pub(crate) mod identity;
+pub(crate) mod pin_storage;
 pub(crate) mod pins;
 pub(crate) mod server;
 pub(crate) mod snapshot;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use onecall_catalog::{ToolDefinition, natural_name};
 use onecall_config::{read_private_file, replace_private_file};
+use onecall_core::storage::StoreError;
 use onecall_core::text::shell_word;
 use onecall_core::{CallableName, Digest, ServerName, ToolAnnotations, ToolName, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::supervision::difference::{DefinitionPart, joined_names};
+use crate::supervision::pin_storage::PinStorage;
 
 /// Why a server's pins cannot be used.
 #[derive(Debug, Error)]
@@ -28,6 +30,26 @@ pub enum PinError {
         path: PathBuf,
         /// The error of the system.
         reason: io::Error,
+    },
+    /// The store with the pins cannot be read or written.
+    #[error("its pins cannot be used: {0}")]
+    Store(#[from] StoreError),
+    /// The pins are not in memory yet.
+    #[error("{reason}; onecall tries again")]
+    NotRead {
+        /// Why they are not.
+        reason: String,
+    },
+    /// Another process has changed the pins.
+    #[error("another process has changed its pins in the meantime; look at its tools again")]
+    Outdated,
+    /// The pins in the store are invalid.
+    #[error(
+        "its pins in the store are damaged; restore the database, or delete the row '{key}' of the table 'pins', and the tools are pinned again when they are next seen"
+    )]
+    DamagedInStore {
+        /// The key of the row.
+        key: String,
     },
     /// The content of the file is invalid.
     #[error("its pins in '{path}' are damaged; remove the file, and the tools are pinned again when they are next seen", path = path.display())]
@@ -73,6 +95,14 @@ impl Pins {
     #[must_use]
     pub fn none(server: &ServerName) -> Self {
         Self { server: server.to_string(), tools: BTreeMap::new() }
+    }
+
+    /// The pins of all these tools as they are now.
+    #[must_use]
+    pub fn of(server: &ServerName, tools: &[ToolDefinition]) -> Self {
+        let mut pins = Self::none(server);
+        tools.iter().for_each(|tool| pins.accept(tool));
+        pins
     }
 
     /// Reads the pins from a file; `None` if the file does not exist.
@@ -164,18 +194,20 @@ impl fmt::Display for QuarantinedTool {
 }
 
 /// Divides the tools of a pinned server into unchanged and quarantined ones. On the first
-/// connection to the server, all tools are pinned.
+/// connection to the server, all tools are pinned; where pins are in a store, [`PinStorage::prepare`] has
+/// done that.
 pub(crate) fn check_and_pin(
     server: &ServerName,
+    storage: &PinStorage,
     file: &Path,
     tools: &[ToolDefinition],
 ) -> (Vec<ToolDefinition>, Vec<QuarantinedTool>) {
-    let pins = match Pins::read(file) {
-        Ok(Some(pins)) => Ok(pins),
+    let pins = match (storage.known(file), storage) {
+        (Ok(Some(known)), _) => Ok((*known.pins).clone()),
         // The first connection with any tools is the one that pins them.
-        Ok(None) if tools.is_empty() => Ok(Pins::none(server)),
-        Ok(None) => pin_all(server, file, tools),
-        Err(error) => Err(error),
+        (Ok(None), PinStorage::Files) if !tools.is_empty() => pin_all(server, file, tools),
+        (Ok(None), _) => Ok(Pins::none(server)),
+        (Err(error), _) => Err(error),
     };
     split_by_pins(server, &pins, tools)
 }
@@ -184,11 +216,15 @@ pub(crate) fn check_and_pin(
 /// none yet, all tools are usable.
 pub(crate) fn check_against_pins(
     server: &ServerName,
+    storage: &PinStorage,
     file: &Path,
     tools: &[ToolDefinition],
 ) -> (Vec<ToolDefinition>, Vec<QuarantinedTool>) {
-    match Pins::read(file).transpose() {
-        Some(pins) => split_by_pins(server, &pins, tools),
+    match storage.read(file).transpose() {
+        Some(pins) => {
+            let pins = pins.map(|pins| (*pins.pins).clone());
+            split_by_pins(server, &pins, tools)
+        }
         None => (tools.to_vec(), Vec::new()),
     }
 }
@@ -220,8 +256,7 @@ fn split_by_pins(
 }
 
 fn pin_all(server: &ServerName, file: &Path, tools: &[ToolDefinition]) -> Result<Pins, PinError> {
-    let mut pins = Pins::none(server);
-    tools.iter().for_each(|tool| pins.accept(tool));
+    let pins = Pins::of(server, tools);
     pins.write(file)?;
     tracing::info!(%server, tools = tools.len(), "the server's tools are pinned as they are now");
     Ok(pins)

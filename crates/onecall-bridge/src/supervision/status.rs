@@ -33,6 +33,8 @@ pub struct ServerStatus {
     pub state: ServerState,
     /// The tools of the server that programs may not call until the user accepts them.
     pub quarantined: Vec<QuarantinedTool>,
+    /// How often the server was started again after a failure, since this process began.
+    pub restarts: u64,
     /// Why not all of its tools are known, if its list exceeded a limit.
     pub cut: Option<ListingCut>,
 }
@@ -152,6 +154,25 @@ pub enum FailureKind {
     Unresolved,
     /// Any other problem; the reason describes it.
     Other,
+}
+
+impl FailureKind {
+    /// A short name for people.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::NoCommand => "command not found",
+            Self::NotExecutable => "not executable",
+            Self::NoDirectory => "no working directory",
+            Self::TooSlow => "too slow",
+            Self::Ended => "ended",
+            Self::LoggedOut => "needs login",
+            Self::Unauthorized => "unauthorized",
+            Self::Unreachable => "unreachable",
+            Self::Unresolved => "variable not set",
+            Self::Other => "failed",
+        }
+    }
 }
 
 /// When a server that is not running is started again.

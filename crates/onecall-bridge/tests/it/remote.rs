@@ -180,8 +180,10 @@ async fn a_session_goes_with_every_message_and_is_ended() {
     assert_eq!(ended["headers"]["mcp-session-id"], "session-1");
     let is_head = |head: &Value| head["http"].is_string();
     let heads: Vec<Value> = site.received().into_iter().filter(is_head).collect();
-    let [first, rest @ ..] = &*heads else { panic!("nothing was sent") };
-    assert_eq!(first["headers"].get("mcp-session-id"), None);
+    let [discovery, handshake, rest @ ..] = &*heads else { panic!("nothing was sent") };
+    for head in [discovery, handshake] {
+        assert_eq!(head["headers"].get("mcp-session-id"), None, "{head}");
+    }
     for head in rest {
         assert_eq!(head["headers"]["mcp-session-id"], "session-1", "{head}");
         assert_eq!(head["headers"]["mcp-protocol-version"], "2025-11-25", "{head}");
@@ -198,6 +200,22 @@ async fn a_lost_session_is_renewed_and_the_call_sent_again() {
         assert_eq!(counter(&bridge).await, "2");
         bridge.shutdown().await;
         assert_eq!(site.count(|message| message["method"] == "initialize"), 2);
+        assert_eq!(site.count(|message| message["method"] == "server/discover"), 1);
+    }
+}
+
+#[tokio::test]
+async fn discovery_comes_first_where_it_harms_nobody() {
+    for (face, discoveries, handshakes) in
+        [("stateless", 1, 0), ("events --sessions", 1, 1), ("legacy", 0, 1)]
+    {
+        let site = RecordingFixture::new(&format!("--face {face}"));
+        let transport = if face == "legacy" { Transport::Sse } else { Transport::Http };
+        let bridge = start(vec![site.config(transport)]).await;
+        assert_eq!(add(&bridge).await, "3");
+        bridge.shutdown().await;
+        assert_eq!(site.count(|it| it["method"] == "server/discover"), discoveries, "{face}");
+        assert_eq!(site.count(|it| it["method"] == "initialize"), handshakes, "{face}");
     }
 }
 

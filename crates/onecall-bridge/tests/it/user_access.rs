@@ -112,7 +112,7 @@ async fn a_server_that_wants_a_login_leads_to_the_hint_until_there_is_one() {
     let parent = start(vec![]).await;
     let config = remote(fixture.url("/mcp"), &[], Some(OAuthConfig::default()));
     let Transport::Http(transport) = &config.transport else { panic!() };
-    let login = Arc::new(Login::new(&config.name, transport).unwrap());
+    let login = Arc::new(Login::new(&config.name, transport, None).unwrap());
     let entry =
         UserServer { config, credentials: UserCredentials::Login(login), hint: counting_hint() };
     let alice = bridge_of(&parent, "alice", vec![entry.clone()]);

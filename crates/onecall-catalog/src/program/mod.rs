@@ -166,6 +166,21 @@ impl<'a> ParsedProgram<'a> {
         found.unwrap_or_default()
     }
 
+    /// The variables of a Python program's top level that its worker can keep as local variables,
+    /// which are faster; the program cannot tell the difference. The answer depends on the source
+    /// alone.
+    #[must_use]
+    pub fn fast_names(&self) -> Vec<String> {
+        let found = match self.language {
+            Language::Python => self.with_tree(|parsed| match parsed.error {
+                Some(_) => Vec::new(),
+                None => python::fast_names(parsed.body),
+            }),
+            Language::TypeScript => None,
+        };
+        found.unwrap_or_default()
+    }
+
     /// Passes the tree of a Python program to `read`; `None` if there is no tree.
     fn with_tree<T: Send>(&self, read: impl FnOnce(SyntaxTreeView<'_>) -> T + Send) -> Option<T> {
         let tree = self.tree.get_or_init(|| SyntaxTree::of(&self.source)).as_ref()?;

@@ -58,6 +58,24 @@ pub(crate) const CONFIGURATION: &[Key] = &[
         "[]",
         "Bridged tools to show to agents unchanged, in addition to onecall's own.",
     ),
+    key(
+        "expose_resources",
+        ValueKind::List(&ValueKind::Text),
+        "[]",
+        "Servers whose resources agents may list, read and subscribe to, in addition to onecall's own; `*` stands for any characters.",
+    ),
+    key(
+        "expose_prompts",
+        ValueKind::List(&ValueKind::Text),
+        "[]",
+        "Servers whose prompts agents may list and get; `*` stands for any characters.",
+    ),
+    key(
+        "expose_names",
+        ValueKind::Choice(&["callable", "own"]),
+        "callable",
+        "The names of exposed tools and prompts: with their server (`callable`), or as they are on their server (`own`) unless another one has the same name.",
+    ),
     key("limits", ValueKind::Section(LIMITS), "{}", "How much onecall accepts from one server."),
     key(
         "sandbox",

@@ -222,6 +222,10 @@ fn approvals() {
 fn keys() {
     assert_rows(&[
         (
+            "expose_resources: ['']",
+            "1:20: an entry of 'expose_resources' is empty\n  help: entries are names of servers; '*' stands for any characters",
+        ),
+        (
             "server: []",
             "1:1: unknown key 'server' in the configuration\n  help: did you mean 'servers'?",
         ),
@@ -231,7 +235,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, fleet, policy, audit, env_inherit, telemetry",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, expose_resources, expose_prompts, expose_names, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, fleet, policy, audit, env_inherit, telemetry",
         ),
         (
             "execution:\n  timeout: 3",
@@ -757,6 +761,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, fleet, policy, audit, env_inherit, telemetry
+      help: valid keys are servers, mcpServers, tools, execution, sessions, optional_tools, expose, expose_tools, expose_resources, expose_prompts, expose_names, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, approvals, durable, users, fleet, policy, audit, env_inherit, telemetry
     "#);
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    ApprovalSettings, Config, GenerateConfig, OAuthConfig, OutputTypeSource, PerUserSettings,
-    RecordLevel, RemoteTransport, SandboxMode, SandboxProperty, Secret, ServerConfig, ServerLimits,
-    StdioTransport, StoreConfig, TelemetryConfig, Transport, UnresolvedTransport, Webhook,
+    ApprovalSettings, Config, ExposedNames, GenerateConfig, OAuthConfig, OutputTypeSource,
+    PerUserSettings, RecordLevel, RemoteTransport, SandboxMode, SandboxProperty, Secret,
+    ServerConfig, ServerLimits, StdioTransport, StoreConfig, TelemetryConfig, Transport,
+    UnresolvedTransport, Webhook,
 };
 use onecall_core::{
     ApprovalWay, CacheScope, CacheSettings, EngineChoice, EngineName, RunLimits, ServerName,
@@ -545,6 +546,18 @@ fn what_is_remembered_and_reused() {
         (
             "expose_tools: [mcp__a__*]",
             Config { expose_tools: vec![pattern("mcp__a__*")], ..plain() },
+        ),
+        (
+            "expose_resources: [my-files, 'team*']",
+            Config { expose_resources: vec![pattern("my_files"), pattern("team*")], ..plain() },
+        ),
+        (
+            "{expose_prompts: ['*'], expose_names: own}",
+            Config {
+                expose_prompts: vec![pattern("*")],
+                expose_names: ExposedNames::Own,
+                ..plain()
+            },
         ),
         (
             "store: {path: state.db, keep_days: 2, max_mb: 3, journal_mb: 4}",

@@ -70,6 +70,12 @@ pub enum StoreError {
         /// The error of the database. It is a part of the message, and not shown once more as its source.
         cause: Box<dyn StdError + Send + Sync>,
     },
+    /// There is no room on the disk; the store is unchanged.
+    #[error("the store '{store}' cannot be written: the disk is full; make room on it")]
+    Full {
+        /// The file.
+        store: String,
+    },
     /// The database cannot be reached, or does not answer. It may answer later.
     #[error("the store '{store}': {cause}")]
     Unreachable {
@@ -108,6 +114,12 @@ impl StoreError {
     #[must_use]
     pub fn unusable(path: &Path, source: io::Error) -> Self {
         Self::Unusable { path: path.to_path_buf(), source }
+    }
+
+    /// Whether the same operation may succeed later, without a change to the store.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Full { .. })
     }
 
     /// Whether the error has already been reported to the user.

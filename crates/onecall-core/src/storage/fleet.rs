@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::StoreError;
+use super::{PinStore, StoreError};
 use crate::{GatewayId, Timestamp, UserName};
 
 /// A gateway that shares the store with others.
@@ -59,4 +59,7 @@ pub trait FleetStore: Send + Sync {
         usage: &UsageByUser,
         now: Timestamp,
     ) -> Result<UsageByUser, StoreError>;
+
+    /// The pins that the gateways share; `None` if each machine has its own, in files.
+    fn shared_pins(&self) -> Option<&dyn PinStore>;
 }

@@ -61,6 +61,16 @@ impl DurableState {
     }
 }
 
+impl DurableRun {
+    /// Lets the first lease of the run begin now, with the length that it had when the run began.
+    pub fn renew_lease(&mut self, now: Timestamp) {
+        if let Some(lease) = &mut self.lease {
+            let length = lease.until.0.saturating_sub(self.started.0);
+            lease.until = Timestamp(now.0.saturating_add(length).max(lease.until.0));
+        }
+    }
+}
+
 /// The answer of a run that has ended, for a client that asks for it later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalAnswer {
@@ -163,6 +173,12 @@ pub trait Journals: Send + Sync {
     /// # Errors
     /// If the store cannot be read.
     fn durable_runs(&self, ended: bool) -> Result<Vec<DurableRun>, StoreError>;
+
+    /// The runs that have ended and of which there is no record, newest first and at most `limit` of them.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn unrecorded_runs(&self, limit: usize) -> Result<Vec<DurableRun>, StoreError>;
 
     /// Sets whether the run waits for a person. The result is `false` if the lease was lost.
     ///

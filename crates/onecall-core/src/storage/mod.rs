@@ -1,6 +1,7 @@
 //! The storage traits for data that outlives a process: run records, learned result shapes, cached
-//! answers, the last tool lists of servers, journals, approvals, users, their secrets, the audit
-//! trail, and the gateways that share a store. The traits are implemented in another crate.
+//! answers, the last tool lists of servers, journals, approvals, users, their secrets and browser
+//! sessions, the audit trail, and the gateways that share a store with their pins. The traits are
+//! implemented in another crate.
 //!
 //! An error of a [`Store`] never stops a program: the caller logs the error and continues. An error
 //! of a [`DurableStore`] means that a journal was not written, so the call that depends on it is not
@@ -11,10 +12,13 @@ mod approval;
 mod audit;
 mod audit_chain;
 mod audit_report;
+mod browser_session;
 mod error;
+mod figures;
 mod fleet;
 mod journal;
 mod listing;
+mod pins;
 mod replay;
 mod run;
 mod run_json;
@@ -36,17 +40,22 @@ pub use self::audit_chain::{
     AuditCheckpoint, AuditColumns, AuditHead, ChainCheck, ExpectedHead, InvalidHead, StoredAuditRow,
 };
 pub use self::audit_report::{AuditProblem, AuditReport};
+pub use self::browser_session::{
+    BrowserSession, BrowserSessions, MAX_BROWSER_SESSIONS_PER_USER, SessionProof,
+};
 pub use self::error::StoreError;
+pub use self::figures::{Counter, DurationBucket, FigureQuery, FigureUnit, Figures, PeriodFigures};
 pub use self::fleet::{FleetStore, StoredGateway, UsageByUser, UserUsage};
 pub use self::journal::{
     DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals, Lease,
     StoredJournal,
 };
 pub use self::listing::{ListingKey, MAX_LISTING_BYTES, StoredListing, ToolListStore};
+pub use self::pins::{PinStore, StoredPins};
 pub use self::replay::{RecordedJournal, ReplayData, ReplayObstacle};
 pub use self::run::{
-    COMMAND_LINE_CLIENT, Retention, RunDetail, RunFilter, RunLookup, RunPosition, RunRecord,
-    RunStore, RunSummary, StoredCall,
+    COMMAND_LINE_CLIENT, CallTexts, Retention, RunDetail, RunFilter, RunLookup, RunPosition,
+    RunRecord, RunStore, RunSummary, StoredCall,
 };
 pub use self::shape::{ShapeKey, ShapeStore, StoredShape};
 pub use self::user::{
@@ -54,8 +63,8 @@ pub use self::user::{
     UserRemoval, UserSource, Users,
 };
 pub use self::user_secret::{
-    Reencryption, ReplacedVersion, SealedSecret, StoredUserSecret, UserSecretKey, UserSecretKind,
-    UserSecretStore, WriteOutcome,
+    Reencryption, ReplacedVersion, SealedSecret, SecretLock, StoredUserSecret, UserSecretKey,
+    UserSecretKind, UserSecretStore, WriteOutcome,
 };
 
 /// A store for all persistent data. Its methods block for a short time.
@@ -71,11 +80,11 @@ impl<T: Journals + Approvals> DurableStore for T {}
 
 /// A store that implements all storage traits.
 pub trait CompleteStore:
-    Store + DurableStore + AuditTrail + Users + UserSecretStore + FleetStore
+    Store + DurableStore + AuditTrail + Users + BrowserSessions + UserSecretStore + FleetStore
 {
 }
 
-impl<T: Store + DurableStore + AuditTrail + Users + UserSecretStore + FleetStore> CompleteStore
-    for T
+impl<T> CompleteStore for T where
+    T: Store + DurableStore + AuditTrail + Users + BrowserSessions + UserSecretStore + FleetStore
 {
 }

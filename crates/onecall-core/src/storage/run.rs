@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{ReplayData, StoreError};
+use super::{FigureQuery, PeriodFigures, ReplayData, StoreError};
 use crate::text::tokens_of_size;
-use crate::{RunId, TextSizes, Timestamp, TokenUsage, UserName};
+use crate::{Picture, RunId, TextSizes, Timestamp, TokenUsage, UserName};
 
 /// The approximate size of a run and of a call, not counting their texts.
 const RUN_BYTES: usize = 400;
@@ -29,6 +29,9 @@ pub struct RunRecord {
     pub error_line: Option<u64>,
     /// The text that the program printed, if output is recorded.
     pub output: Option<String>,
+    /// The pictures that the program showed, if output is recorded; `None` for one that was not kept, because
+    /// it is too large or of a format that is not shown.
+    pub pictures: Vec<Option<Picture>>,
     /// The calls of the run, in the order in which they began.
     pub calls: Vec<StoredCall>,
     /// What a replay of the run needs.
@@ -51,8 +54,10 @@ impl RunRecord {
             let result = call.result.as_ref().map_or(0, |(_, text)| text.len());
             CALL_BYTES + length(&call.arguments) + length(&call.error) + result
         });
+        let pictures = self.pictures.iter().flatten().map(|picture| picture.data().len());
         RUN_BYTES
             + self.program.len()
+            + pictures.sum::<usize>()
             + self.argv.iter().map(String::len).sum::<usize>()
             + length(&self.output)
             + length(&self.tools)
@@ -100,7 +105,8 @@ pub struct RunSummary {
     /// The sizes of the texts that its agent read and wrote; `None` for a single call, which saves
     /// nothing.
     pub sizes: Option<TextSizes>,
-    /// The counted tokens, if the run was recorded by a version that counted them.
+    /// The counted tokens, if they were counted: those of a run that is recorded as a whole, some time
+    /// after it has ended.
     pub counted_tokens: Option<TokenUsage>,
     /// How much of the run is recorded.
     pub detail: RunDetail,
@@ -235,6 +241,17 @@ pub enum RunLookup {
     Several(Vec<RunId>),
 }
 
+/// Of which calls the arguments and the result are read with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallTexts {
+    /// Of all calls.
+    All,
+    /// Of no call.
+    None,
+    /// Of the call with this index, in the order in which calls began.
+    Of(usize),
+}
+
 /// How long run records are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
@@ -258,11 +275,28 @@ pub trait RunStore: Send + Sync {
     /// If the store cannot be read.
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError>;
 
+    /// When the run began that has `count` newer ones, among the runs that `filter` selects by user and time;
+    /// the other conditions are not looked at. `None` if there are no more runs than that.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn start_of_run_at(
+        &self,
+        filter: &RunFilter,
+        count: usize,
+    ) -> Result<Option<Timestamp>, StoreError>;
+
     /// Looks up the run whose identifier begins with `beginning`.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn find_run(&self, beginning: &str) -> Result<RunLookup, StoreError>;
+
+    /// The record of a run, with the arguments and results that `texts` selects; `None` if there is no such run.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn run(&self, id: &RunId, texts: CallTexts) -> Result<Option<RunRecord>, StoreError>;
 
     /// Passes every call of the runs since `since` to `visit`, run by run, without arguments and
     /// results.
@@ -274,6 +308,27 @@ pub trait RunStore: Send + Sync {
         since: Option<Timestamp>,
         visit: &mut dyn FnMut(&RunId, StoredCall),
     ) -> Result<(), StoreError>;
+
+    /// The sums over the runs of a period. They include runs that were removed because they took too much
+    /// space.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn figures(&self, query: &FigureQuery) -> Result<PeriodFigures, StoreError>;
+
+    /// Adds some runs to the sums that are not in them yet, because an older version has stored them. Returns
+    /// whether there may be more of them. Several processes may do this at once.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn add_older_runs_to_figures(&self) -> Result<bool, StoreError>;
+
+    /// Stores the counted tokens of a run in the place of the estimate, and returns whether the run was there
+    /// and not counted before.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn set_run_tokens(&self, run: &RunId, tokens: TokenUsage) -> Result<bool, StoreError>;
 
     /// Removes the runs that exceed `retention`, and returns how many were removed.
     ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{ReplayData, RunRecord, RunSummary, StoredCall};
-use crate::TokenUsage;
+use crate::{Picture, TokenUsage};
 
 impl RunSummary {
     /// A run without its source and its calls.
@@ -44,6 +44,8 @@ impl RunRecord {
         value["argv"] = json!(self.argv);
         value["error_line"] = json!(self.error_line);
         value["output"] = json!(self.output);
+        value["pictures"] =
+            self.pictures.iter().map(|picture| picture.as_ref().map(picture_json)).collect();
         value["replayable"] = json!(matches!(self.replay, ReplayData::Journal(_)));
         value["not_replayable_because"] = match self.replay {
             ReplayData::Impossible(obstacle) => json!(obstacle.explanation()),
@@ -52,6 +54,10 @@ impl RunRecord {
         value["tool_calls"] = self.calls.iter().map(call).collect();
         value
     }
+}
+
+fn picture_json(picture: &Picture) -> Value {
+    json!({ "media_type": picture.format().media_type(), "base64": picture.data() })
 }
 
 fn call(call: &StoredCall) -> Value {

@@ -146,7 +146,7 @@ pub trait Users: Send + Sync {
         now: Timestamp,
     ) -> Result<UserLogin, StoreError>;
 
-    /// Removes a user and deletes the user's tokens.
+    /// Removes a user and deletes the user's tokens and browser sessions.
     ///
     /// # Errors
     /// If the store cannot be written.

@@ -101,6 +101,10 @@ pub enum Reencryption {
     Abort,
 }
 
+/// The lock of a secret, which is released when this is dropped. If the process that has it ends, or
+/// loses its connection to the store, the lock is released, too.
+pub trait SecretLock: Send + Sync {}
+
 /// Stores secrets of users. What a method writes is on disk when it returns.
 pub trait UserSecretStore: Send + Sync {
     /// The secret with this key.
@@ -152,4 +156,21 @@ pub trait UserSecretStore: Send + Sync {
         &self,
         reencrypt: &mut dyn FnMut(&StoredUserSecret) -> Reencryption,
     ) -> Result<(), StoreError>;
+
+    /// Locks a secret against changes by others who lock it, in this process or another one, and does not
+    /// wait for them: the result is `None` if the secret is locked already. Only those who lock it are kept
+    /// out; the other methods of this trait ignore the lock.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    fn try_lock_secret(
+        &self,
+        key: &UserSecretKey,
+    ) -> Result<Option<Box<dyn SecretLock>>, StoreError>;
+
+    /// A number that changes whenever a secret may have changed, by any process.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn secrets_change_number(&self) -> Result<i64, StoreError>;
 }

@@ -3,15 +3,13 @@
 Plain data is written by the lowest layer and does not reach this module.
 """
 
-import dataclasses
 import datetime
-import decimal
 import enum
 import math
 import os
+import sys
 import types
-import uuid
-from base64 import b64encode
+from binascii import b2a_base64
 from collections import UserString
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, MappingView, Sequence, Set
 from io import StringIO
@@ -39,7 +37,7 @@ MAX_ZEROS = 30
 METHODS = ("__json__", "tolist", "to_dict", "as_dict", "dict", "_asdict")
 
 # Encodings in a schema that stand for base64.
-BASE64 = {"base64", "byte", "base64url"}
+BASE64 = frozenset(("base64", "byte", "base64url"))
 
 
 def arguments_to_json(arguments, schema):
@@ -64,6 +62,12 @@ def describe_path(path):
         else:
             text += f".{step}" if step.isidentifier() else f'["{step}"]'
     return f"argument {text!r}" if path else "the arguments"
+
+
+def loaded(module, name):
+    """A class or function of a module; nothing if the module is not loaded, because then no value comes
+    from it."""
+    return getattr(sys.modules.get(module), name, ())
 
 
 class Writer:
@@ -106,7 +110,7 @@ class Writer:
         text = self.text(value, kind)
         if text is not None:
             self.string(text)
-        elif issubclass(kind, decimal.Decimal):
+        elif issubclass(kind, loaded("decimal", "Decimal")):
             self.decimal(value)
         elif issubclass(kind, datetime.timedelta):
             if self.wants("number", "string"):
@@ -131,7 +135,7 @@ class Writer:
             if text == "NaT":
                 raise ValueError(f"{describe_path(self.path)} is NaT, which is not a time")
             return text
-        if issubclass(kind, (uuid.UUID, UserString)) or kind.__module__ == "ipaddress":
+        if issubclass(kind, (loaded("uuid", "UUID"), UserString)) or kind.__module__ == "ipaddress":
             return str(value)
         if kind.__name__ == "datetime64":
             return str(value)
@@ -150,8 +154,8 @@ class Writer:
             raise self.refuse(f"the class {value.__name__}")
         if callable(getattr(kind, "model_dump", None)):
             return lambda: dumped(value)
-        if dataclasses.is_dataclass(kind):
-            return lambda: fields(value, dataclasses.fields(kind))
+        if hasattr(kind, "__dataclass_fields__"):
+            return lambda: fields(value, loaded("dataclasses", "fields")(kind))
         if hasattr(kind, "__attrs_attrs__"):
             return lambda: fields(value, kind.__attrs_attrs__)
         if issubclass(kind, types.SimpleNamespace):
@@ -198,7 +202,7 @@ class Writer:
         if not value.is_finite():
             shown = "NaN" if value.is_nan() else value
             raise ValueError(f"{describe_path(self.path)} is {shown}, which JSON cannot represent")
-        text = decimal.Decimal.__str__(value)
+        text = loaded("decimal", "Decimal").__str__(value)
         if not self.wants("number", "string"):
             self.string(text)
         elif "E+" in text and value.adjusted() < MAX_ZEROS:
@@ -209,7 +213,7 @@ class Writer:
 
     def bytes(self, value, depth):
         if self.forms.encodings(self.path) & BASE64:
-            self.string(b64encode(value).decode())
+            self.string(b2a_base64(value, newline=False).decode())
         elif self.wants("array", "string"):
             self.items(list(value), depth)
         else:
@@ -260,13 +264,14 @@ class Writer:
             return wire.to_json(int.__int__(key))
         if issubclass(kind, float) and math.isfinite(key):
             return repr(float.__float__(key))
-        if issubclass(kind, decimal.Decimal) and key.is_finite():
-            return decimal.Decimal.__str__(key)
+        if issubclass(kind, loaded("decimal", "Decimal")) and key.is_finite():
+            return loaded("decimal", "Decimal").__str__(key)
         if issubclass(kind, bytes):
             return key.decode()
         text = self.text(key, kind)
         if text is None:
-            shown = key if issubclass(kind, (float, decimal.Decimal)) else f"of type {kind.__name__}"
+            is_number = issubclass(kind, (float, loaded("decimal", "Decimal")))
+            shown = key if is_number else f"of type {kind.__name__}"
             raise TypeError(f"{describe_path(self.path)} has a key {shown}; keys must be str")
         return text
 

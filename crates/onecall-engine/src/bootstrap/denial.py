@@ -22,7 +22,7 @@ _NO_SUCH_FILE = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}
 _LONGEST_CHAIN = 100
 
 # Packages that are of no use without a network.
-_HTTP_CLIENTS = {"aiohttp", "httpx", "pycurl", "requests", "urllib3", "websocket", "websockets"}
+_HTTP_CLIENTS = ("aiohttp", "httpx", "pycurl", "requests", "urllib3", "websocket", "websockets")
 
 # Library functions that fail because they cannot start a process.
 _CANNOT_START = [
@@ -30,8 +30,11 @@ _CANNOT_START = [
     ("multiprocessing.util", "spawnv_passfds"),
 ]
 
+# A line that opens a file for writing, or creates a folder.
+_WRITES = re.compile(r"""(['"])[wax]b?t?\+?\1|\b(mkdir|makedirs)\(""")
+
 # Functions of `os` that fail in the line that calls them.
-_STARTS_A_PROCESS = re.compile(r"\b(fork|forkpty|exec[vl]\w*|spawn[vl]\w*|posix_spawnp?)\s*\(")
+_STARTS_A_PROCESS = re.compile(r"\b(fork|forkpty|exec[vl]\w*|spawn[vl]\w*|posix_spawnp?|system)\s*\(")
 
 
 def denied(error, is_own):
@@ -98,7 +101,9 @@ def _kind(error, frame):
     if _starts_process(frame):
         return PROCESSES if error.errno in _REFUSALS else None
     if error.errno in _NO_SUCH_FILE and isinstance(error.filename, (str, bytes)):
-        return None if _is_in_own_folder(os.fsdecode(error.filename)) else FILES
+        path = os.fsdecode(error.filename)
+        is_own = _is_in_own_folder(path) or _is_written_to_scratch(error, path, frame)
+        return None if is_own else FILES
     return None
 
 
@@ -116,6 +121,12 @@ def _starts_process(frame):
     if frame.is_in("subprocess") or "multiprocessing" in frame.file:
         return True
     return _STARTS_A_PROCESS.search(frame.line) is not None
+
+
+def _is_written_to_scratch(error, path, frame):
+    """Whether the program writes to a folder below its scratch folder that it has not created."""
+    is_missing = error.errno == errno.ENOENT and path.startswith("/tmp/")
+    return is_missing and _WRITES.search(frame.line) is not None
 
 
 def _is_in_own_folder(path):

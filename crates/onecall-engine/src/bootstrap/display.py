@@ -1,8 +1,8 @@
 """`display`: what a program shows beside its text."""
 
-import base64
 import io
 import os
+from binascii import b2a_base64
 
 import _onecall as wire
 from _onecall_content import content_of
@@ -43,7 +43,7 @@ def display(*values):
             if data is None:
                 print(value)
             else:
-                _show("image", base64.b64encode(data).decode(), _format_of(data))
+                _show("image", b2a_base64(data, newline=False).decode(), _format_of(data))
 
 
 def _is_block(value):

@@ -1,6 +1,7 @@
 """Runs a program with a journal: reports the place of each call, and makes the program repeatable."""
 
 import asyncio
+import functools
 import inspect
 import itertools
 import sys
@@ -31,10 +32,12 @@ _as_completed = tasks.as_completed
 _current_task = tasks.current_task
 
 
-def begin(journal, source, is_session):
-    """Called before each program that has a journal or belongs to a session. The program of a session
-    cannot be repeated, so only the places of its calls are reported."""
+def begin(journal, source, is_session, names):
+    """Called before each program that has a journal or belongs to a session; `names` are the builtins of
+    the program. The program of a session cannot be repeated, so only the places of its calls are
+    reported."""
     _onecall_tools.journal = sys.modules[__name__] if journal else None
+    _onecall_tools.find_place = place_of if journal else _onecall_tools.line_of
     if is_session:
         return
     observations.begin(journal[_SEED_BYTES:])
@@ -43,9 +46,27 @@ def begin(journal, source, is_session):
     _onecall_loop.install(JournalLoop)
     _onecall_tools.resolve = observations.resolve
     tasks.as_completed = asyncio.as_completed = as_completed
-    _onecall_randomness.begin(journal[:_SEED_BYTES])
-    _onecall_clocks.begin(source)
+    _at_first_import(names, lambda: _begin_modules(journal[:_SEED_BYTES], source))
     _onecall_workspace_writes.begin()
+
+
+def _begin_modules(seed, source):
+    """Makes the modules repeatable that give random numbers and read clocks."""
+    _onecall_randomness.begin(seed)
+    _onecall_clocks.begin(source)
+
+
+def _at_first_import(names, act):
+    """Acts before the program imports its first module. Without one it has no clock and no random
+    numbers, and replacing them would take longer than a short program."""
+    import_module = names["__import__"]
+
+    def first_import(*args, **kwargs):
+        names["__import__"] = import_module
+        act()
+        return import_module(*args, **kwargs)
+
+    names["__import__"] = functools.wraps(import_module)(first_import)
 
 
 def end(is_session):
@@ -72,7 +93,7 @@ def cancel(call_id):
 
 def place_of_caller():
     """The line and column of the program that are executed."""
-    return place_of(_onecall_tools.frame_of_program(sys._getframe(1)))
+    return wire.place(place_of)
 
 
 def place_of(frame):
@@ -80,15 +101,8 @@ def place_of(frame):
     if frame is None:
         return 0, 0
     code, offset = frame.f_code, frame.f_lasti
-    found = _onecall_tools.places.get((id(code), offset))
-    if found is None:
-        line, _, column, _ = next(
-            itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4
-        )
-        place = line or frame.f_lineno or 0, 0 if column is None else column + 1
-        # The code object is kept, so that no other one gets its id.
-        found = _onecall_tools.places[id(code), offset] = place, code
-    return found[0]
+    line, _, column, _ = next(itertools.islice(code.co_positions(), offset // 2, None), (None,) * 4)
+    return line or frame.f_lineno or 0, 0 if column is None else column + 1
 
 
 class Task(asyncio.Task):
@@ -101,7 +115,7 @@ class Task(asyncio.Task):
         if _is_program(coroutine):
             self._onecall_path = PROGRAM_TASK
         else:
-            observations.path_of_task = _path_of_task
+            observations.begin_tasks(_path_of_task)
             self._onecall_path = _path_below(parent)
         if options.get("name") is None:
             options["name"] = f"Task-{self._onecall_number}"

@@ -9,7 +9,7 @@ import asyncio
 import _onecall_loop
 
 # The names by which programs run a loop of their own.
-_RUNNERS = {"Runner", "run", "run_forever", "run_until_complete"}
+_RUNNERS = frozenset(("Runner", "run", "run_forever", "run_until_complete"))
 
 
 def prepare(code):

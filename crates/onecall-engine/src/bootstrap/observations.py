@@ -11,7 +11,6 @@ interpreter, because others may run the same program differently. The observatio
 with the id of the call, so that a program is stopped that makes its calls at other points.
 """
 
-import json
 import sys
 from _thread import get_ident
 from asyncio import events, tasks
@@ -49,11 +48,13 @@ PROGRAM_TASK = "0"
 path_of_task = None
 
 _wait_on_socket = wire.wait
-_send_site = wire.site
 _get_running_loop = events._get_running_loop
 
 # The thread that runs the program.
-_program_thread = None
+program_thread = None
+
+# Whether the program's thread can make calls without reporting more than their places.
+_is_quiet = False
 
 # Whether observations are recorded, and what has been recorded since they were last sent.
 _is_recording = False
@@ -63,8 +64,7 @@ _recorded_count = 0
 # How often the program has waited since the last observation, without getting an answer.
 _empty_waits = 0
 
-# The last call or question of the program, and the last one that is named in the observations.
-_last_call = 0
+# The last call of the program that is named in the observations.
 _named_call = 0
 
 # The observations that are repeated, `None` if the program goes on by itself; how far they are used;
@@ -85,8 +85,8 @@ _clock_offsets = {}
 
 def begin(observations):
     """Begins to record, or to repeat these observations if there are any."""
-    global _program_thread, _is_recording, _repeated
-    _program_thread = get_ident()
+    global program_thread, _is_recording, _repeated
+    program_thread = get_ident()
     if not observations:
         _is_recording = True
         wire.replayed()
@@ -123,39 +123,45 @@ def send():
 def take_recorded():
     """The observations that have not been sent; the caller sends them."""
     global _recorded_count
-    if get_ident() != _program_thread:
+    if get_ident() != program_thread:
         is_program_thread()
     if _empty_waits:
         _record_empty_waits()
-    _recorded_count = 0
-    if not _recorded or not _is_recording:
-        return b""
-    observed = bytes(_recorded)
+    observed = bytes(_recorded) if _is_recording else b""
     _recorded.clear()
+    _recorded_count = 0
+    if _repeated is None and path_of_task is None and get_ident() == program_thread:
+        _set_quiet(True)
     return observed
 
 
+def _set_quiet(quiet):
+    global _is_quiet
+    if quiet != _is_quiet:
+        _is_quiet = quiet
+        wire.set_quiet(quiet)
+
+
+def begin_tasks(path_of):
+    """Called when there is more than the program's own task; `path_of` says which task runs."""
+    global path_of_task
+    path_of_task = path_of
+    _set_quiet(False)
+
+
 def before_call(call_id, name, place):
-    """Sends the observations before a call and the place of the call: its line, its column and the path
-    of its task."""
-    global _last_call
-    line, column = place
-    path = path_of_task() if path_of_task else PROGRAM_TASK
-    if _recorded or _empty_waits or _repeated is not None or get_ident() != _program_thread:
-        _send_site(line, column, path, take_recorded())
-        called(call_id, name)
-    else:
-        # The same without observations: a program may make thousands of calls.
-        _send_site(line, column, path, b"")
-        _last_call = call_id
+    """Sends the observations before a call. Returns the site of the call: its place, and the path of its
+    task if there are several."""
+    send()
+    called(call_id, name)
+    return (*place, path_of_task()) if path_of_task else place
 
 
 def called(call_id, name):
     """Notes that the program calls a tool or asks a question; called after `take_recorded`."""
-    global _last_call
     if _repeated is not None and not _comes_after(call_id):
         stop(_difference(f"calls '{name}'"))
-    _last_call = call_id
+    wire.note_call(call_id)
 
 
 def _comes_after(call_id):
@@ -179,7 +185,7 @@ def in_place(reason):
 
 def is_program_thread():
     """Whether this is the thread of the program. If not, the run cannot be repeated from now on."""
-    if get_ident() == _program_thread:
+    if get_ident() == program_thread:
         return True
     if _is_recording or _repeated is not None:
         in_place("threads")
@@ -210,6 +216,7 @@ def wait(seconds):
                 _record(ANSWERS, len(ids), *ids)
             else:
                 _empty_waits += 1
+                _set_quiet(False)
     return answers
 
 
@@ -327,6 +334,8 @@ def _repeated_text(kind, name, does):
     found = _take(kind)
     if found != kind:
         stop(_difference(does, found))
+    import json
+
     try:
         recorded_name, value = json.loads(_take_text())
     except (TypeError, ValueError):
@@ -355,10 +364,12 @@ def _go_on_if_used_up():
 
 def _record(*numbers):
     global _recorded_count
+    if _is_quiet:
+        _set_quiet(False)
     _recorded_count += 1
     if _empty_waits:
         _record_empty_waits()
-    if _last_call != _named_call:
+    if wire.last_call() != _named_call:
         _name_last_call()
     for number in numbers:
         while number > 127:
@@ -371,8 +382,8 @@ def _record(*numbers):
 
 def _name_last_call():
     global _named_call
-    _named_call = _last_call
-    _record(AFTER_CALL, _last_call)
+    _named_call = wire.last_call()
+    _record(AFTER_CALL, _named_call)
 
 
 def _record_empty_waits():
@@ -409,7 +420,7 @@ def _is_after_last_call():
     global _position
     position = _position
     _position += 1
-    is_after = _take_number() == _last_call
+    is_after = _take_number() == wire.last_call()
     if not is_after:
         _position = position
     return is_after

@@ -92,16 +92,16 @@ async def call(node, name, /, **arguments):
     """Runs one node of the plan, which calls the tool `name`."""
     part, key = {"node": node}, next_id()
     register_call(key)
-    journal = _onecall_tools.journal
+    site, journal = None, _onecall_tools.journal
     try:
         if journal:
             place = journal.place_of_caller()
-            journal.before_call(key, name, place)
-        if not wire.call_node(key, node, arguments):
+            site = journal.before_call(key, name, place)
+        if not wire.call_node(key, node, arguments, site):
             text = arguments_to_json(arguments, lambda: ask("node_schema", node=node))
             if journal:
-                journal.before_call(key, name, place)
-            wire.call_node_with_text(key, node, text)
+                site = journal.before_call(key, name, place)
+            wire.call_node_with_text(key, node, text, site)
     except Exception as error:
         unregister_call(key)
         raise plan_error(part, describe_error(error)) from None

@@ -16,6 +16,7 @@ import types
 import _onecall as wire
 import _onecall_cache
 import _onecall_display
+import _onecall_fast_names
 import _onecall_journal
 import _onecall_loop
 import _onecall_loop_use
@@ -29,18 +30,19 @@ from _onecall_failure import Failure, encode_failure, with_forgotten_calls
 from _onecall_tools import PROGRAM
 
 
-def run(source, condition, argv, journal, is_session, value_report):
+def run(source, condition, argv, fast_names, journal, is_session, value_report):
     """Runs a program to its end, including threads and exit handlers, if `condition` is met.
-    `journal` has the seed and the observations of a journalled run; `value_report` says what to report
-    about its value: 0 nothing, 1 the value, 2 the name of its type. Returns the outcome to report.
-    In a session, its variables are kept for the next program."""
+    `fast_names` are the variables that are kept as local ones, one per line; `journal` has the seed
+    and the observations of a journalled run; `value_report` says what to report about its value: 0
+    nothing, 1 the value, 2 the name of its type. Returns the outcome to report. In a session, its
+    variables are kept for the next program."""
     _onecall_display.begin()
     only_type = value_report == 2
     # The syntax trees of the embedded interpreter cannot hold lone surrogates, which `\ud800` means.
     # A program that may have one is compiled from its text, and its type is not reported.
     is_reported = value_report and not (only_type and "\\ud" in source.lower())
     value = Value(only_type) if is_reported else None
-    failure = run_source(source, condition, argv, value, is_session, journal)
+    failure = run_source(source, condition, argv, fast_names, value, is_session, journal)
     last_steps = [_join_threads] if is_session else [threading._shutdown, atexit._run_exitfuncs]
     for last_step in last_steps:
         try:
@@ -62,7 +64,9 @@ def _join_threads():
 _program_number = 0
 
 
-def run_source(source, condition="", argv="", value=None, is_session=False, journal=b""):
+def run_source(
+    source, condition="", argv="", fast_names="", value=None, is_session=False, journal=b""
+):
     """Runs a program so that the process can run another one. Returns its failure."""
     global _program_number
     sys.stdin = sys.__stdin__ = io.StringIO("")
@@ -78,9 +82,9 @@ def run_source(source, condition="", argv="", value=None, is_session=False, jour
     linecache.cache[file] = (len(source), None, lines, file)
     failure = None
     try:
-        code, module = _prepare(source, file, condition, value)
+        code, module = _prepare(source, file, condition, value, fast_names)
         if journal or is_session:
-            _onecall_journal.begin(journal, source, is_session)
+            _onecall_journal.begin(journal, source, is_session, module.__builtins__)
         _execute(code, module, value)
     except MemoryError as error:
         # Frees memory first, or there would be none for the report.
@@ -89,6 +93,8 @@ def run_source(source, condition="", argv="", value=None, is_session=False, jour
         vars(sys.modules["__main__"]).clear()
         failure = Failure.of(error)
     except BaseException as error:
+        if fast_names:
+            _onecall_fast_names.keep_values(error)
         failure = Failure.of(error)
     return with_forgotten_calls(failure, source)
 
@@ -107,10 +113,10 @@ def _module():
     return module
 
 
-def _prepare(source, file, condition, value):
+def _prepare(source, file, condition, value, fast_names):
     """The compiled program and the module that it runs in."""
     module = _module()
-    code = _compiled(source, file, module.__dict__, value)
+    code = _compiled(source, file, module.__dict__, value, fast_names)
     if condition:
         _stop_without_modules(code, condition)
     return code, module
@@ -129,16 +135,19 @@ def _execute(code, module, value):
         value.take(result, module.__dict__)
 
 
-def _compiled(source, file, namespace, value):
+def _compiled(source, file, namespace, value, fast_names=""):
     try:
-        return compile(
-            value.with_kept_value(source, file) if value else source,
-            file,
-            "exec",
-            flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-            dont_inherit=True,
+        program = value.with_kept_value(source, file) if value else source
+        if fast_names:
+            program = _onecall_fast_names.with_end(program, namespace)
+        code = compile(
+            program, file, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
         )
+        return wire.with_fast_names(code, fast_names) if fast_names else code
     except SyntaxError as error:
+        if fast_names:
+            # The error must not depend on what was added.
+            return _compiled(source, file, namespace, value)
         if error.msg == _onecall_returns.REFUSED:
             return _onecall_returns.compiled(source, file, namespace)
         tree = _onecall_nonlocals.read_as_global(source, file, namespace, error)

@@ -3,7 +3,7 @@
 # The schema comes from a server: only so many of its parts are examined.
 MAX_PARTS = 1000
 
-ANY = {"array", "boolean", "integer", "null", "number", "object", "string"}
+ANY = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 
 COMBINED = ("anyOf", "oneOf", "allOf")
 

@@ -32,12 +32,9 @@ _call_ids = itertools.count(1)
 _not_started = {}
 _coroutine_numbers = itertools.count(1)
 
-# The module that reports the places of calls to the journal; `None` if the run has no journal.
+# The module that reports the places of calls, and what the program observes, to the journal; `None` if
+# the run has no journal.
 journal = None
-
-# The lines and columns of calls in a run with a journal, by the id of a code object and an offset in it,
-# each with the code object.
-places = {}
 
 
 def next_id():
@@ -66,15 +63,19 @@ def send(key, name, arguments, fresh=False, created=None):
     """Sends a call; the answer is awaited later. A `fresh` call is not answered from the cache.
     `created` is the entry of `_not_started` for a call that was created elsewhere."""
     register_call(key)
+    place = site = None
     try:
         if journal:
             place = created[2] if created else journal.place_of_caller()
-            journal.before_call(key, name, place)
-        if not wire.call(key, name, arguments, fresh):
+            # Usually there is nothing to report but the place.
+            if wire.call_quietly(key, name, arguments, fresh, place):
+                return
+            site = journal.before_call(key, name, place)
+        if not wire.call(key, name, arguments, fresh, site):
             text = arguments_to_json(arguments, lambda: _schema(name))
             if journal:
-                journal.before_call(key, name, place)
-            wire.call_with_text(key, name, text, fresh)
+                site = journal.before_call(key, name, place)
+            wire.call_with_text(key, name, text, fresh, site)
     except BaseException:
         unregister_call(key)
         raise
@@ -124,16 +125,14 @@ def _arguments(name, parameters, args, kwargs):
     return arguments
 
 
-def _place_of_program():
-    """The line of the program that is being executed; with a journal, the line and the column."""
-    # Without another function call: a program may make thousands of calls.
-    frame = sys._getframe(2)
-    while frame is not None and not frame.f_code.co_filename.startswith(_PROGRAM_PREFIX):
-        frame = frame.f_back
-    if journal:
-        found = frame is not None and places.get((id(frame.f_code), frame.f_lasti))
-        return found[0] if found else journal.place_of(frame)
-    return frame.f_lineno if frame is not None else None
+def line_of(frame):
+    """The line that a frame of the program executes; `None` if there is no frame."""
+    return frame and frame.f_lineno
+
+
+# The function that finds the place of a call in a frame of the program: its line; with a journal, its
+# line and its column. It is called once for each place.
+find_place = line_of
 
 
 def frame_of_program(frame):
@@ -181,7 +180,7 @@ def _callable(name, parameters, fresh=False):
         number = next(_coroutine_numbers)
         arguments = _arguments(name, parameters, args, kwargs) if args else kwargs
         coroutine = _call(number, name, arguments, fresh)
-        _not_started[number] = (coroutine, name, _place_of_program())
+        _not_started[number] = (coroutine, name, wire.place(find_place))
         return coroutine
 
     tool._onecall_fresh = lambda: _callable(name, parameters, fresh=True)
@@ -194,7 +193,7 @@ def _blocked(name):
     def tool(*_args, **_kwargs):
         number = next(_coroutine_numbers)
         coroutine = _call(number, name, {}, False)
-        _not_started[number] = (coroutine, name, _place_of_program())
+        _not_started[number] = (coroutine, name, wire.place(find_place))
         return coroutine
 
     tool._onecall_fresh = lambda: tool

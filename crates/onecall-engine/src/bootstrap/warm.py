@@ -1,10 +1,58 @@
-"""Imports the usual modules in advance, so that no program waits for them."""
+"""Prepares the usual modules, so that no program waits for them."""
 
-import abc, base64, bisect, collections, collections.abc, contextlib, copy, csv, dataclasses
-import datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, html, inspect
-import io, itertools, json, math, operator, pprint, random, re, secrets, statistics, string
-import textwrap, threading, time, traceback, types, typing, unicodedata, urllib.parse, uuid
-import concurrent.futures.thread, gc, os, pwd
+import functools
+import gc
+import importlib
+import os
+import pwd
+
+# Programs have large results and short lives: garbage collection may run less often. The zygote makes no
+# garbage while it starts.
+gc.set_threshold(50_000, 20, 100)
+gc.disable()
+
+# The usual modules that are not needed for running a program itself.
+USUAL = (
+    "base64",
+    "bisect",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "enum",
+    "fractions",
+    "hashlib",
+    "heapq",
+    "html",
+    "json",
+    "math",
+    "pprint",
+    "random",
+    "secrets",
+    "statistics",
+    "string",
+    "textwrap",
+    "typing",
+    "unicodedata",
+    "urllib.parse",
+    "uuid",
+    "concurrent.futures.thread",
+)
+
+
+def import_usual_modules():
+    """Imports the usual modules, one at each step."""
+    for name in USUAL:
+        importlib.import_module(name)
+        yield
+    # The configuration of the interpreter has the home directory of the user. Without the variable, libc
+    # would load the machine's user database libraries into the worker of a program that reads it.
+    os.environ["HOME"] = "/"
+    importlib.import_module("sysconfig").get_config_vars()
+    del os.environ["HOME"]
+
 
 _getpwuid = pwd.getpwuid
 
@@ -21,14 +69,8 @@ def getpwuid(uid):
 
 pwd.getpwuid = getpwuid
 
-# The module reads the home directory of the user when it is imported. Without the variable, libc
-# would load the machine's user database libraries into every worker.
-os.environ["HOME"] = "/"
+# Without the variable, the module would read the whole configuration of the interpreter.
+os.environ["PYTHONTZPATH"] = "/usr/share/zoneinfo"
 import zoneinfo
 
-del os.environ["HOME"]
-
-zoneinfo.reset_tzpath(to=["/usr/share/zoneinfo"])
-
-# Programs have large results and short lives: garbage collection may run less often.
-gc.set_threshold(50_000, 20, 100)
+del os.environ["PYTHONTZPATH"]

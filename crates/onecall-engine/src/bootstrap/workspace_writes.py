@@ -8,18 +8,20 @@ import _onecall_observations as observations
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 # Events of Python that change files, except for opening one.
-_CHANGES = {
-    "os.chmod",
-    "os.link",
-    "os.mkdir",
-    "os.remove",
-    "os.rename",
-    "os.rmdir",
-    "os.symlink",
-    "os.truncate",
-    "os.utime",
-    "sqlite3.connect",
-}
+_CHANGES = frozenset(
+    (
+        "os.chmod",
+        "os.link",
+        "os.mkdir",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.symlink",
+        "os.truncate",
+        "os.utime",
+        "sqlite3.connect",
+    )
+)
 
 
 def begin():

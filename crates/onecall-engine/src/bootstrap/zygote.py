@@ -6,6 +6,9 @@ worker; `S` and a size, with a socket attached, asks for a scratch folder of tha
 socket. When a worker ends, the zygote sends `X`, its id and its exit status; if a worker cannot be
 forked, it sends `N`, the id and the error number. Only this process reaps and kills its children,
 so a reused process id can never be hit.
+
+The zygote forks workers as soon as they can run programs. While there is nothing else to do, it goes on to
+prepare itself for later workers, and sends `W` when that is done.
 """
 
 import errno
@@ -24,6 +27,7 @@ import _onecall_machine
 import _onecall_program
 import _onecall_scratch
 import _onecall_tools
+import _onecall_warm
 
 REQUEST = struct.Struct("<cQ")
 EXIT = struct.Struct("<cQi")
@@ -58,6 +62,9 @@ IDLE_MILLISECONDS = 15
 # In seconds. The gateway kills a worker whose program has ended much sooner.
 EXIT_DELAY = 60
 
+# The end of the preparation.
+DONE = object()
+
 # Interpreters that specialise code do so after it has run this often.
 WARM_UP_RUNS = 4
 
@@ -82,15 +89,13 @@ def serve():
     poll.register(woken, select.POLLIN)
     workers = {}
     killed = set()
-    streams = sys.stdin, sys.stdout, sys.stderr
-    failures = [warm_up() for _ in range(WARM_UP_RUNS)]
-    sys.stdin, sys.stdout, sys.stderr = streams
-    for failure in filter(None, failures):
-        raise RuntimeError(failure.text)
-    gc.collect()
-    gc.freeze()
+    gc.enable()
+    preparation = prepare()
     while True:
-        ready = [fd for fd, _ in poll.poll()]
+        ready = [fd for fd, _ in poll.poll(0 if preparation else None)]
+        if preparation and not ready and next(preparation, DONE) is DONE:
+            preparation = None
+            control.sendall(EXIT.pack(b"W", 0, 0))
         if woken in ready:
             os.read(woken, 4096)
             reap(control, workers, killed)
@@ -118,6 +123,20 @@ def serve():
                     if known == worker:
                         killed.add(pid)
                         os.kill(pid, signal.SIGKILL)
+
+
+def prepare():
+    """Prepares this process for later workers, in short steps."""
+    yield from _onecall_warm.import_usual_modules()
+    for _ in range(WARM_UP_RUNS):
+        streams = sys.stdin, sys.stdout, sys.stderr
+        failure = warm_up()
+        sys.stdin, sys.stdout, sys.stderr = streams
+        if failure is not None:
+            raise RuntimeError(failure.text)
+        yield
+    gc.collect()
+    gc.freeze()
 
 
 def warm_up():

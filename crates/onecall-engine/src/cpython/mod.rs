@@ -25,13 +25,18 @@ use crate::sandbox_report::WallReport;
 use crate::system;
 
 /// The modules that replace the native module of the embedded interpreter.
-const WIRE_MODULES: [Module; 3] = [
+const WIRE_MODULES: [Module; 4] = [
     Module {
         name: "_onecall_sandbox",
         file: "<onecall>/sandbox.py",
         source: include_str!("sandbox.py"),
     },
     Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") },
+    Module {
+        name: "_onecall_bytecode",
+        file: "<onecall>/bytecode.py",
+        source: include_str!("bytecode.py"),
+    },
     Module { name: "_onecall", file: "<onecall>/wire.py", source: include_str!("wire.py") },
 ];
 
@@ -151,7 +156,7 @@ fn setup_for(enclosed: &EnclosedProcess, jail: &Jail, size: BorrowedFd<'_>) -> V
     let filters = &enclosed.filters;
     let module = |it: &Module| json!([it.name, it.file, it.source]);
     json!({
-        "modules": WIRE_MODULES.iter().chain(&MODULES).map(module).collect::<Vec<_>>(),
+        "modules": WIRE_MODULES.iter().chain(MODULES).map(module).collect::<Vec<_>>(),
         "size": size.as_raw_fd(),
         "is_required": jail.requirement.demands(Property::Processes),
         "counted_user": enclosed.counted_user,

@@ -3,6 +3,7 @@ of the embedded interpreter, `python/wire.rs`."""
 
 import _thread
 import ctypes
+import functools
 import gc
 import json
 import math
@@ -15,6 +16,7 @@ import threading
 from time import monotonic, sleep
 
 import _onecall_sandbox as sandbox
+from _onecall_bytecode import with_fast_names
 
 # A copy, because a program may redefine the built-in one.
 len = len
@@ -215,6 +217,12 @@ class _WarmUpConnection(_Connection):
 
 _connection = None
 
+# The thread of a journalled program whose calls need no report but their place; `None` if they do.
+_quiet_thread = None
+
+# The last call or question of a journalled program.
+_last_call = 0
+
 
 def configure(setup):
     """Sets the setup that the gateway has prepared for this zygote."""
@@ -255,9 +263,9 @@ def lock():
 
 def next_program():
     """Waits for a program and applies its limits. Returns the size of its scratch folder, its
-    source, the condition for running it, its arguments separated by NUL, the seed and the
-    observations of a journalled run, whether another program will follow, and whether its value is
-    wanted."""
+    source, the condition for running it, its arguments separated by NUL, its variables that are
+    kept as local ones, the seed and the observations of a journalled run, whether another program
+    will follow, and whether its value is wanted."""
     while True:
         kind, payload = _connection.next_frame()
         if kind == ord("W"):
@@ -276,8 +284,12 @@ def next_program():
             argv, rest = rest[:length].decode(), rest[length:]
             (length,) = NUMBER.unpack_from(rest)
             rest = rest[NUMBER.size :]
+            fast_names, rest = rest[:length].decode(), rest[length:]
+            (length,) = NUMBER.unpack_from(rest)
+            rest = rest[NUMBER.size :]
             journal, source = rest[:length], rest[length:].decode()
-            return scratch, source, condition, argv, journal, bool(options & 1), options >> 1
+            program = source, condition, argv, fast_names, journal
+            return scratch, *program, bool(options & 1), options >> 1
 
 
 def report_missing_modules(modules):
@@ -286,33 +298,62 @@ def report_missing_modules(modules):
     _connection.flush()
 
 
-def call(call_id, name, arguments, fresh):
+def call(call_id, name, arguments, fresh, site=None):
     """Sends a call with the arguments as JSON; a `fresh` call must not be answered from the cache.
-    Returns `False` and sends nothing if the arguments are not plain data."""
+    `site` is where the program makes the call if the run has a journal: line, column and, if there are
+    several tasks, the path of the task. Returns `False` and sends nothing if the arguments are not plain
+    data."""
     text = _plain(arguments)
     if text is not None:
-        call_with_text(call_id, name, text, fresh)
+        call_with_text(call_id, name, text, fresh, site)
     return text is not None
 
 
-def call_with_text(call_id, name, text, fresh):
+def call_quietly(call_id, name, arguments, fresh, place):
+    """Sends a call of a journalled program, like `call`, if this thread has nothing to report but the
+    place of the call, and the arguments are plain data. Returns whether it was sent."""
+    global _last_call
+    if _quiet_thread != _thread.get_ident() or not call(call_id, name, arguments, fresh, place):
+        return False
+    _last_call = call_id
+    return True
+
+
+def set_quiet(is_quiet):
+    """Sets whether calls of this thread can be sent by `call_quietly`."""
+    global _quiet_thread
+    _quiet_thread = _thread.get_ident() if is_quiet else None
+
+
+def note_call(call_id):
+    """Notes the last call or question of a journalled program."""
+    global _last_call
+    _last_call = call_id
+
+
+def last_call():
+    """The last call or question of a journalled program."""
+    return _last_call
+
+
+def call_with_text(call_id, name, text, fresh, site=None):
     """Sends a call whose arguments are JSON text."""
     name = name.encode()
     kind = b"f" if fresh else b"c"
-    _send_arguments(kind, CALL.pack(_id(call_id), len(name)), name, text.encode())
+    _send_arguments(site, kind, CALL.pack(_id(call_id), len(name)), name, text.encode())
 
 
-def call_node(call_id, node, arguments):
+def call_node(call_id, node, arguments, site=None):
     """Sends a call of a plan's node, like `call`."""
     text = _plain(arguments)
     if text is not None:
-        call_node_with_text(call_id, node, text)
+        call_node_with_text(call_id, node, text, site)
     return text is not None
 
 
-def call_node_with_text(call_id, node, text):
+def call_node_with_text(call_id, node, text, site=None):
     """Sends a call of a plan's node whose arguments are JSON text."""
-    _send_arguments(b"p", NODE.pack(_id(call_id), node), text.encode())
+    _send_arguments(site, b"p", NODE.pack(_id(call_id), node), text.encode())
 
 
 def ask(call_id, question):
@@ -337,11 +378,41 @@ def _plain(arguments):
         return None
 
 
-def _send_arguments(kind, *parts):
+def _send_arguments(site, kind, *parts):
+    if site is not None:
+        _connection.add(_site_frame(*site))
     try:
         _connection.send(kind, *parts)
     except ValueError as error:
         raise ValueError(f"the arguments are too large: {error}") from None
+
+
+@functools.lru_cache
+def _site_frame(line, column, task="0"):
+    """The frame that names where the program makes the call that follows."""
+    task = task.encode()
+    return HEADER.pack(1 + SITE.size + len(task), ord("a")) + SITE.pack(line, column) + task
+
+
+# The places that were found, by the function that found them, the id of a code object and an offset in
+# it, each with the code object, so that no other one gets its id.
+_places = {}
+
+
+def place(find):
+    """The place in the program from which the caller was called, as `find` finds it in the frame of the
+    program, or in `None` if there is no such frame. It is called once for each place."""
+    frame = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.startswith("<program"):
+        frame = frame.f_back
+    if frame is None:
+        return find(None)
+    code = frame.f_code
+    key = find, id(code), frame.f_lasti
+    found = _places.get(key)
+    if found is None:
+        found = _places[key] = find(frame), code
+    return found[0]
 
 
 def to_json(value):
@@ -354,15 +425,6 @@ def _dumped(value):
     return _without_digit_limit(
         lambda: json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     )
-
-
-def site(line, column, task, observations):
-    """Sends what the program has observed, and the place in the program of the call that follows."""
-    task = task.encode()
-    frames = HEADER.pack(1 + SITE.size + len(task), ord("a")) + SITE.pack(line, column) + task
-    if observations:
-        frames = HEADER.pack(1 + len(observations), ord("v")) + observations + frames
-    _connection.add(frames)
 
 
 def observed(data):

@@ -2,35 +2,37 @@
 //! bootstrap that all Python engines share.
 
 mod ctypes;
+mod fast_names;
 mod files;
 mod imports;
 mod interning;
 mod json;
+mod places;
 mod wire;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use rustpython::InterpreterBuilderExt;
-use rustpython_vm::compiler::Mode;
 use rustpython_vm::scope::Scope;
 use rustpython_vm::{InterpreterBuilder, PyResult, Settings, VirtualMachine};
 
 use onecall_jail::JailMode;
 
-use crate::bootstrap::{MODULES, Module};
+use crate::bootstrap::{COMPILED_MODULES, CompiledModule, compiled};
 use crate::sandbox_plan::SandboxPlan;
 use crate::worker_process::sandbox;
 
 /// The module that replaces file functions. It runs before the bootstrap, whose modules keep
 /// references to file functions.
-const FILES: Module =
-    Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") };
+const FILES: CompiledModule = compiled!("files.py", "_onecall_files", "<onecall>/files.py");
 
 /// The modules that fix parts of this interpreter's library. They run after the bootstrap.
-const PATCHES: [Module; 2] = [
-    Module { name: "_onecall_zones", file: "<onecall>/zones.py", source: include_str!("zones.py") },
-    Module { name: "_onecall_xml", file: "<onecall>/xml.py", source: include_str!("xml.py") },
+const PATCHES: &[CompiledModule] = &[
+    compiled!("hashes.py", "_onecall_hashes", "<onecall>/hashes.py"),
+    compiled!("zones.py", "_onecall_zones", "<onecall>/zones.py"),
+    compiled!("xml_source.py", "_onecall_xml_source", "<onecall>/xml_source.py"),
+    compiled!("xml.py", "_onecall_xml", "<onecall>/xml.py"),
 ];
 
 /// Runs the zygote on this process's stdin until the gateway closes it. `plan` is the argument that
@@ -81,7 +83,7 @@ fn isolate(plan: &str) -> io::Result<JailMode> {
 fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {
     // Without a sandbox, programs open files themselves.
     let files = (mode != JailMode::Off).then_some(FILES);
-    for module in files.into_iter().chain(MODULES).chain(PATCHES) {
+    for module in files.iter().chain(COMPILED_MODULES).chain(PATCHES) {
         run_module(module, vm)?;
     }
     let zygote = vm.import("_onecall_zygote", 0)?;
@@ -89,11 +91,9 @@ fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {
     Ok(())
 }
 
-fn run_module(module: Module, vm: &VirtualMachine) -> PyResult<()> {
-    let Module { name, file, source } = module;
-    let code = vm
-        .compile(source, Mode::Exec, file.to_owned())
-        .map_err(|error| error.into_pyexception(vm, Some(source)))?;
+fn run_module(module: &CompiledModule, vm: &VirtualMachine) -> PyResult<()> {
+    let CompiledModule { name, code } = *module;
+    let code = vm.ctx.new_code(code());
     let namespace = vm.ctx.new_dict();
     let module = vm.new_module(name, namespace.clone(), None);
     vm.sys_module.get_attr("modules", vm)?.set_item(name, module.into(), vm)?;

@@ -10,26 +10,49 @@ mod native {
     use std::io;
     use std::os::fd::{BorrowedFd, OwnedFd};
     use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     use std::sync::{Arc, PoisonError, RwLock};
     use std::time::{Duration, Instant};
 
     use onecall_core::Freshness;
     use onecall_jail::ScratchFolder;
-    use rustpython_vm::builtins::{PyBytesRef, PyCode, PyDictRef, PyStrRef, PyTypeRef};
-    use rustpython_vm::function::{ArgIntoFloat, OptionalArg};
-    use rustpython_vm::{PyObjectRef, PyRef, PyResult, VirtualMachine};
+    use rustpython_vm::builtins::{
+        PyBytesRef, PyCode, PyDictRef, PyStr, PyStrRef, PyTuple, PyTupleRef, PyTypeRef,
+    };
+    use rustpython_vm::function::{ArgIntoFloat, OptionalArg, OptionalOption};
+    use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
+    use super::super::fast_names;
     use super::super::files;
     use super::super::imports;
     use super::super::json::{self, NamedTuples, ParseError, WriteError};
+    use super::super::places;
     use crate::files::channel::send_once;
     use crate::files::packets::FileAnswer;
     use crate::protocol::{AnswerPayload, FromWorker, ToWorker};
     use crate::worker_process::sandbox;
     use crate::worker_process::socket::{WaitOutcome, WorkerSocket};
 
+    /// The path of a program's own task.
+    const PROGRAM_TASK: &str = "0";
+
     /// The socket of this process: first that of a warm-up run, then that of its program.
     static SOCKET: RwLock<Option<Arc<WorkerSocket>>> = RwLock::new(None);
+
+    /// The thread of a journalled program whose calls need no report but their place; zero if they do.
+    static QUIET_THREAD: AtomicUsize = AtomicUsize::new(0);
+
+    /// The last call or question of a journalled program.
+    static LAST_CALL: AtomicU64 = AtomicU64::new(0);
+
+    thread_local! {
+        /// Its address identifies the thread.
+        static THREAD_MARK: u8 = const { 0 };
+    }
+
+    fn current_thread() -> usize {
+        THREAD_MARK.with(|mark| std::ptr::from_ref(mark).addr())
+    }
 
     fn socket(vm: &VirtualMachine) -> PyResult<Arc<WorkerSocket>> {
         let socket = SOCKET.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -95,9 +118,9 @@ mod native {
     }
 
     /// Waits for a program and applies its limits. Returns the size of its scratch folder, its
-    /// source, the condition for running it, its arguments separated by NUL, the seed and the
-    /// observations of a journalled run, whether another program will follow, and whether its value
-    /// is wanted.
+    /// source, the condition for running it, its arguments separated by NUL, its variables that are
+    /// kept as local ones, the seed and the observations of a journalled run, whether another program
+    /// will follow, and whether its value is wanted.
     #[pyfunction]
     fn next_program(vm: &VirtualMachine) -> PyResult {
         let socket = socket(vm)?;
@@ -109,10 +132,11 @@ mod native {
                     options,
                     condition,
                     argv,
+                    fast_names,
                     journal,
                     code,
                 } => {
-                    let texts = [code, condition, argv].map(str::to_owned);
+                    let texts = [code, condition, argv, fast_names].map(str::to_owned);
                     let journal = journal.map(|it| [&it.seed, it.observations].concat());
                     Some((limits, scratch_bytes, options, texts, journal.unwrap_or_default()))
                 }
@@ -171,6 +195,15 @@ mod native {
         vm.ctx.new_list(names.map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
+    /// The code of a program with these variables of its top level, one per line, as local
+    /// variables.
+    #[pyfunction]
+    fn with_fast_names(code: PyRef<PyCode>, names: PyStrRef, vm: &VirtualMachine) -> PyRef<PyCode> {
+        let names = names.to_str().unwrap_or_default().lines();
+        let names: Vec<_> = names.map(|name| vm.ctx.intern_str(name)).collect();
+        PyCode::new(fast_names::with_fast_names(&code.code, &names)).into_ref(&vm.ctx)
+    }
+
     /// The contents of a time zone's file; `None` if there is no such time zone.
     #[pyfunction]
     fn time_zone(key: PyStrRef) -> Option<Vec<u8>> {
@@ -215,21 +248,63 @@ mod native {
     }
 
     /// Sends a call with the arguments as JSON; a `fresh` call must not be answered from the cache.
-    /// Returns `False` and sends nothing if the arguments are not plain data.
+    /// `site` is where the program makes the call if the run has a journal: line, column and, if there
+    /// are several tasks, the path of the task. Returns `False` and sends nothing if the arguments are not
+    /// plain data.
     #[pyfunction]
     fn call(
         id: u64,
         name: PyStrRef,
         arguments: PyDictRef,
         fresh: bool,
+        site: OptionalOption<PyTupleRef>,
         vm: &VirtualMachine,
     ) -> PyResult<bool> {
         let mut text = String::new();
         match json::write(arguments.as_ref(), NamedTuples::Undecided, &mut text, vm) {
-            Ok(()) => send_call(id, &name, &text, fresh, vm).map(|()| true),
+            Ok(()) => send_call(id, &name, &text, fresh, site.flatten(), vm).map(|()| true),
             Err(WriteError::NotPlain(_)) => Ok(false),
             Err(WriteError::Raised(error)) => Err(error),
         }
+    }
+
+    /// Sends a call of a journalled program, like [`call`], if this thread has nothing to report but the
+    /// place of the call, and the arguments are plain data. Returns whether it was sent.
+    #[pyfunction]
+    fn call_quietly(
+        id: u64,
+        name: PyStrRef,
+        arguments: PyDictRef,
+        fresh: bool,
+        place: PyTupleRef,
+        vm: &VirtualMachine,
+    ) -> PyResult<bool> {
+        if QUIET_THREAD.load(Ordering::Relaxed) != current_thread() {
+            return Ok(false);
+        }
+        let is_sent = call(id, name, arguments, fresh, OptionalArg::Present(Some(place)), vm)?;
+        if is_sent {
+            LAST_CALL.store(id, Ordering::Relaxed);
+        }
+        Ok(is_sent)
+    }
+
+    /// Sets whether calls of this thread can be sent by [`call_quietly`].
+    #[pyfunction]
+    fn set_quiet(is_quiet: bool) {
+        QUIET_THREAD.store(if is_quiet { current_thread() } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// Notes the last call or question of a journalled program.
+    #[pyfunction]
+    fn note_call(id: u64) {
+        LAST_CALL.store(id, Ordering::Relaxed);
+    }
+
+    /// The last call or question of a journalled program.
+    #[pyfunction]
+    fn last_call() -> u64 {
+        LAST_CALL.load(Ordering::Relaxed)
     }
 
     /// Sends a call whose arguments are JSON text.
@@ -239,9 +314,10 @@ mod native {
         name: PyStrRef,
         text: PyStrRef,
         fresh: bool,
+        site: OptionalOption<PyTupleRef>,
         vm: &VirtualMachine,
     ) -> PyResult<()> {
-        send_call(id, &name, &text.to_string_lossy(), fresh, vm)
+        send_call(id, &name, &text.to_string_lossy(), fresh, site.flatten(), vm)
     }
 
     fn send_call(
@@ -249,20 +325,31 @@ mod native {
         name: &PyStrRef,
         arguments: &str,
         fresh: bool,
+        site: Option<PyTupleRef>,
         vm: &VirtualMachine,
     ) -> PyResult<()> {
         let name = name.to_string_lossy();
         let freshness = if fresh { Freshness::New } else { Freshness::Any };
-        send_arguments(&FromWorker::Call { id, name: &name, arguments, freshness }, vm)
+        send_arguments(site, &FromWorker::Call { id, name: &name, arguments, freshness }, vm)
     }
 
     /// Sends a call of a plan's node, like [`call`].
     #[pyfunction]
-    fn call_node(id: u64, node: u32, arguments: PyDictRef, vm: &VirtualMachine) -> PyResult<bool> {
+    fn call_node(
+        id: u64,
+        node: u32,
+        arguments: PyDictRef,
+        site: OptionalOption<PyTupleRef>,
+        vm: &VirtualMachine,
+    ) -> PyResult<bool> {
         let mut text = String::new();
         match json::write(arguments.as_ref(), NamedTuples::Undecided, &mut text, vm) {
-            Ok(()) => send_arguments(&FromWorker::CallNode { id, node, arguments: &text }, vm)
-                .map(|()| true),
+            Ok(()) => send_arguments(
+                site.flatten(),
+                &FromWorker::CallNode { id, node, arguments: &text },
+                vm,
+            )
+            .map(|()| true),
             Err(WriteError::NotPlain(_)) => Ok(false),
             Err(WriteError::Raised(error)) => Err(error),
         }
@@ -274,16 +361,46 @@ mod native {
         id: u64,
         node: u32,
         text: PyStrRef,
+        site: OptionalOption<PyTupleRef>,
         vm: &VirtualMachine,
     ) -> PyResult<()> {
         let arguments = &text.to_string_lossy();
-        send_arguments(&FromWorker::CallNode { id, node, arguments }, vm)
+        send_arguments(site.flatten(), &FromWorker::CallNode { id, node, arguments }, vm)
     }
 
-    fn send_arguments(call: &FromWorker<'_>, vm: &VirtualMachine) -> PyResult<()> {
-        socket(vm)?
+    fn send_arguments(
+        site: Option<PyTupleRef>,
+        call: &FromWorker<'_>,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
+        let socket = socket(vm)?;
+        if let Some(site) = site {
+            send_site(&socket, &site, vm)?;
+        }
+        socket
             .send(call)
             .map_err(|error| vm.new_value_error(format!("the arguments are too large: {error}")))
+    }
+
+    /// Sends where the program makes the call that follows.
+    fn send_site(socket: &WorkerSocket, site: &PyTuple, vm: &VirtualMachine) -> PyResult<()> {
+        let number = |index: usize| -> PyResult<u32> {
+            let number = site.as_slice().get(index);
+            number.map_or(Ok(0), |number| number.clone().try_into_value(vm))
+        };
+        let (line, column) = (number(0)?, number(1)?);
+        let task = site.as_slice().get(2).and_then(|task| task.downcast_ref::<PyStr>());
+        let task = task.map_or(PROGRAM_TASK.into(), |task| task.to_string_lossy());
+        socket
+            .send(&FromWorker::Site { line, column, task: &task })
+            .map_err(|error| io_error(&error, vm))
+    }
+
+    /// The place in the program from which the caller was called, as `find` finds it in the frame of the
+    /// program, or in `None` if there is no such frame. It is called once for each place.
+    #[pyfunction]
+    fn place(find: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        places::place(&find, vm)
     }
 
     /// Sends a question, which is JSON text.
@@ -292,25 +409,6 @@ mod native {
         socket(vm)?
             .send(&FromWorker::Ask { id, question: &question.to_string_lossy() })
             .map_err(|error| vm.new_value_error(format!("the question is too large: {error}")))
-    }
-
-    /// Sends what the program has observed, and the place in the program of the call that follows.
-    #[pyfunction]
-    fn site(
-        line: u32,
-        column: u32,
-        task: PyStrRef,
-        observations: PyBytesRef,
-        vm: &VirtualMachine,
-    ) -> PyResult<()> {
-        let (socket, task) = (socket(vm)?, task.to_string_lossy());
-        let observed = match observations.as_bytes() {
-            [] => Ok(()),
-            bytes => socket.send(&FromWorker::Observed(bytes)),
-        };
-        observed
-            .and_then(|()| socket.send(&FromWorker::Site { line, column, task: &task }))
-            .map_err(|error| io_error(&error, vm))
     }
 
     /// Sends what the program has observed.

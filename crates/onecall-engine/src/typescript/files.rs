@@ -1,5 +1,6 @@
 //! File access for the prelude: each function sends one request to the gateway, which opens files and
-//! passes their descriptors. `files.js` makes the module `fs` of it.
+//! passes their descriptors; without a sandbox, `direct_files.rs` opens them. `files.js` makes the
+//! module `fs` of it.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -8,14 +9,15 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
 use onecall_core::InPlaceReason;
+use onecall_jail::JailMode;
 use rquickjs::{Array, Ctx, Function, Object, Result, String as JsString, TypedArray, Value};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::journal;
+use super::{direct_files, journal};
 use crate::files::channel::{FileClient, RequestError};
 use crate::files::packets::{FileAnswer, FileRequest, FileStatus, FolderPath, decode_entries};
-use crate::sandbox_plan::VisibleFolder;
+use crate::sandbox_plan::{SandboxPlan, VisibleFolder};
 
 static FOLDERS: OnceLock<Vec<VisibleFolder>> = OnceLock::new();
 static FILE_CLIENT: OnceLock<FileClient> = OnceLock::new();
@@ -31,8 +33,16 @@ const SCRATCH_PATH: &str = "/tmp";
 const FILE_MODE: u32 = 0o666;
 const DIRECTORY_MODE: u32 = 0o777;
 
-/// Sets the folders that the programs of this process will have.
-pub(super) fn configure(folders: Vec<VisibleFolder>) {
+/// Sets the folders that the programs of this process will have. Without a sandbox that is the whole
+/// file system.
+pub(super) fn configure(plan: &SandboxPlan) {
+    let folders = match plan.requirement().mode {
+        JailMode::Off => {
+            let path = direct_files::ROOT_PATH.to_owned();
+            vec![VisibleFolder { path, number: direct_files::ROOT }]
+        }
+        JailMode::Required | JailMode::BestEffort => plan.visible_folders(),
+    };
     // A process is configured once, before any program runs in it.
     _ = FOLDERS.set(folders);
 }
@@ -55,6 +65,7 @@ pub(super) fn descriptor() -> Option<BorrowedFd<'static>> {
 /// Adds the functions to those of the prelude.
 pub(super) fn add_to<'js>(native: &Object<'js>, ctx: &Ctx<'js>) -> Result<()> {
     native.set("folders", Function::new(ctx.clone(), folders)?)?;
+    native.set("workingDirectory", Function::new(ctx.clone(), working_directory)?)?;
     native.set("fileRead", Function::new(ctx.clone(), read)?)?;
     native.set("fileText", Function::new(ctx.clone(), text)?)?;
     native.set("fileWrite", Function::new(ctx.clone(), write)?)?;
@@ -79,12 +90,34 @@ fn folders(ctx: Ctx<'_>) -> Result<Array<'_>> {
     Ok(folders)
 }
 
+/// The folder that relative paths begin at.
+fn working_directory() -> String {
+    match FOLDERS.get().and_then(|folders| folders.first()) {
+        Some(first) if first.number == direct_files::ROOT => std::env::current_dir()
+            .map_or_else(|_| first.path.clone(), |path| path.to_string_lossy().into_owned()),
+        Some(first) if first.number == crate::files::WORKSPACE => first.path.clone(),
+        _ => "/".to_owned(),
+    }
+}
+
+/// Whether this process opens files itself.
+fn opens_directly() -> bool {
+    FOLDERS.get().into_iter().flatten().any(|folder| folder.number == direct_files::ROOT)
+}
+
 /// Sends a request; `take` keeps what the answer has, and returns whether it expected the answer.
 fn ask<T: Default>(
     request: FileRequest<'_>,
     take: impl Fn(FileAnswer<'_>, Option<OwnedFd>, &mut T) -> bool,
 ) -> std::result::Result<T, RequestError> {
     let mut taken = T::default();
+    if opens_directly() {
+        return match direct_files::execute(request, |answer, file| take(answer, file, &mut taken)) {
+            Ok(true) => Ok(taken),
+            Ok(false) => Err(Errno::IO.into()),
+            Err(error) => Err(failure(&error)),
+        };
+    }
     let client = FILE_CLIENT.get().ok_or(Errno::NOENT)?;
     client.request(request, |answer, file| {
         let is_unfinished = matches!(answer, FileAnswer::Entries { last: false, .. });
@@ -99,7 +132,7 @@ fn ask<T: Default>(
 
 /// A run that changes files cannot be repeated elsewhere.
 fn before_change(folder: u8) -> std::result::Result<(), RequestError> {
-    if folder == crate::files::WORKSPACE {
+    if folder == crate::files::WORKSPACE || folder == direct_files::ROOT {
         journal::in_place_only(InPlaceReason::Workspace).map_err(|error| failure(&error))?;
     }
     Ok(())

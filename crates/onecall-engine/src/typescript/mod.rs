@@ -4,6 +4,7 @@
 mod answers;
 mod clock;
 mod denial;
+mod direct_files;
 mod files;
 mod journal;
 mod json;
@@ -29,7 +30,6 @@ use rustix::process::{Resource, getrlimit};
 
 use wire::StartedProgram;
 
-use crate::protocol::RunOptions;
 use crate::sandbox_plan::SandboxPlan;
 use crate::worker_process::sandbox;
 
@@ -56,7 +56,7 @@ pub fn run_zygote(plan: &str) -> ExitCode {
 /// Isolates the process. The gateway opens files for its programs.
 fn isolate(plan: &str) -> io::Result<()> {
     let plan = SandboxPlan::parse(plan)?;
-    files::configure(plan.visible_folders());
+    files::configure(&plan);
     sandbox::isolate(plan.jail())
 }
 
@@ -122,18 +122,19 @@ impl JavaScriptEngine {
             files::attach(files);
         }
         wire::attach()?;
-        if let Err(failure) = self.run(WARM_UP, RunOptions::default()) {
+        if let Err(failure) = self.run(&warm_up()) {
             return wire::finish(&Err(failure));
         }
         wire::POSITION_MAPS.take();
         wire::lock()?;
         loop {
-            let StartedProgram { source, memory, options, has_scratch } = wire::next_program()?;
-            if has_scratch {
+            let program = wire::next_program()?;
+            if program.has_scratch {
                 files::add_scratch();
             }
+            let memory = program.memory;
             self.runtime.set_memory_limit(usize::try_from(memory).unwrap_or(usize::MAX));
-            let mut result = self.run(&source, options);
+            let mut result = self.run(&program);
             // Without memory, QuickJS cannot create an error object and throws `null`.
             if result.as_ref().is_err_and(|failure| failure == "Uncaught null") {
                 let used = self.runtime.memory_usage().malloc_size;
@@ -142,19 +143,24 @@ impl JavaScriptEngine {
                 }
             }
             wire::finish(&result)?;
-            if !options.keep_worker {
+            if !program.options.keep_worker {
                 return Ok(());
             }
         }
     }
 
     /// Runs a program; returns what it reports about its value, or the text of its failure.
-    fn run(&self, source: &str, options: RunOptions) -> Result<String, String> {
+    fn run(&self, program: &StartedProgram) -> Result<String, String> {
         self.context.with(|ctx| match self.hooks.clone().restore(&ctx) {
-            Ok(hooks) => program::run(&ctx, hooks, source, options),
+            Ok(hooks) => program::run(&ctx, hooks, program),
             Err(error) => Err(error.to_string()),
         })
     }
+}
+
+/// The warm-up program.
+fn warm_up() -> StartedProgram {
+    StartedProgram { source: WARM_UP.to_owned(), ..StartedProgram::default() }
 }
 
 /// The stack size for the program's own functions; the rest is for native functions that they call.
@@ -179,6 +185,6 @@ mod tests {
     #[test]
     fn the_rehearsal_succeeds() {
         let engine = JavaScriptEngine::new().unwrap();
-        assert_eq!(engine.run(WARM_UP, RunOptions::default()), Ok(String::new()));
+        assert_eq!(engine.run(&warm_up()), Ok(String::new()));
     }
 }

@@ -22,8 +22,8 @@ const CLIENT_EXPORTS: [&str; 6] =
     ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 
 /// The modules of Node that a program has, with their exports and their names in the prelude.
-const NODE_MODULES: [(&str, &str); 3] =
-    [("fs", "fs"), ("fs/promises", "fsPromises"), ("path", "path")];
+const NODE_MODULES: [(&str, &str); 4] =
+    [("fs", "fs"), ("fs/promises", "fsPromises"), ("path", "path"), ("process", "process")];
 
 /// How many similar names are suggested for an unknown one.
 const MAX_SUGGESTIONS: usize = 3;

@@ -14,7 +14,7 @@ use super::positions::{Position, PositionMap};
 use super::script::Variables;
 use super::stack::{self, Place};
 use super::strip::{Stripped, SyntaxProblem, strip};
-use super::wire::{self, POSITION_MAPS};
+use super::wire::{self, POSITION_MAPS, StartedProgram};
 use super::{clock, modules};
 use crate::protocol::{RunOptions, ValueReport};
 
@@ -42,6 +42,9 @@ struct Hooks<'js> {
     is_waiting: Function<'js>,
     /// Exceptions that no code could catch, in an array.
     uncaught: Function<'js>,
+    /// How the program ended itself: `undefined` if it did not, `null` if it succeeded, else an
+    /// error.
+    exit_failure: Function<'js>,
     /// The text of a thrown value.
     describe: Function<'js>,
 }
@@ -56,6 +59,7 @@ impl<'js> Hooks<'js> {
             waiting: all.get("waiting")?,
             is_waiting: all.get("isWaiting")?,
             uncaught: all.get("uncaught")?,
+            exit_failure: all.get("exitFailure")?,
             describe: all.get("describe")?,
             all,
         })
@@ -82,11 +86,10 @@ impl From<io::Error> for ProgramFailure<'_> {
 pub(super) fn run<'js>(
     ctx: &Ctx<'js>,
     hooks: Object<'js>,
-    source: &str,
-    options: RunOptions,
+    StartedProgram { source, argv, options, .. }: &StartedProgram,
 ) -> std::result::Result<String, String> {
     let hooks = Hooks::new(hooks).map_err(|error| error.to_string())?;
-    let failure = match execute(ctx, &hooks, source, options) {
+    let failure = match execute(ctx, &hooks, source, argv, *options) {
         Ok(main) => return Ok(value_text(ctx, &hooks, &main, options.value_report)),
         Err(failure) => failure,
     };
@@ -126,11 +129,12 @@ fn execute<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
     source: &str,
+    argv: &[String],
     options: RunOptions,
 ) -> std::result::Result<Promise<'js>, ProgramFailure<'js>> {
     let threw = |_: rquickjs::Error| ProgramFailure::Threw(ctx.catch());
     let begin: Function<'js> = hooks.all.get("begin").map_err(threw)?;
-    begin.call::<_, ()>(()).map_err(threw)?;
+    begin.call::<_, ()>((argv,)).map_err(threw)?;
     let program = POSITION_MAPS.with_borrow_mut(|maps| {
         maps.push(PositionMap::unchanged(source));
         maps.len()
@@ -165,8 +169,13 @@ fn execute<'js>(
     options.promise = true;
     options.filename = Some(stack::file_name(program));
     let main: Promise<'js> = ctx.eval_with_options(code, options).map_err(threw)?;
-    run_event_loop(ctx, hooks, &main)?;
-    Ok(main)
+    let ended = run_event_loop(ctx, hooks, &main);
+    let exit: Value<'js> = hooks.exit_failure.call(()).map_err(threw)?;
+    match exit {
+        exit if exit.is_undefined() => ended.map(|()| main),
+        exit if exit.is_null() => Ok(main),
+        exit => Err(ProgramFailure::Threw(exit)),
+    }
 }
 
 /// Runs the event loop until there is nothing left to wait for.

@@ -23,6 +23,9 @@ use crate::worker_process::socket::WorkerSocket;
 /// The socket of this process, which runs one program.
 static SOCKET: OnceLock<WorkerSocket> = OnceLock::new();
 
+/// The first element of `process.argv`.
+const EXECUTABLE: &str = "onecall";
+
 thread_local! {
     static NEXT_CALL: Cell<u64> = const { Cell::new(1) };
     /// The position maps of the programs that have run in this worker.
@@ -61,8 +64,11 @@ pub(super) fn lock() -> io::Result<()> {
 }
 
 /// A program that is about to run.
+#[derive(Default)]
 pub(super) struct StartedProgram {
     pub(super) source: String,
+    /// The content of `process.argv`.
+    pub(super) argv: Vec<String>,
     /// Bytes of memory that it may use.
     pub(super) memory: u64,
     pub(super) options: RunOptions,
@@ -75,9 +81,11 @@ pub(super) fn next_program() -> io::Result<StartedProgram> {
     let socket = socket()?;
     loop {
         let program = answers::receive(None, |frame| match frame {
-            ToWorker::Program { limits, scratch_bytes, journal, options, code, .. } => {
+            ToWorker::Program { limits, scratch_bytes, journal, options, code, argv, .. } => {
                 clock::start();
-                Some((limits, scratch_bytes, journal.map(begin_journal), options, code.to_owned()))
+                let journal = journal.map(begin_journal);
+                let (source, argv) = (code.to_owned(), process_argv(argv));
+                Some((limits, scratch_bytes, journal, options, source, argv))
             }
             ToWorker::TestSandbox => {
                 // The gateway ignores a failure of this worker, which ends in any case.
@@ -90,13 +98,21 @@ pub(super) fn next_program() -> io::Result<StartedProgram> {
             | ToWorker::NameResolved { .. }
             | ToWorker::Answer { .. } => None,
         })?;
-        if let Some(Some((limits, scratch_bytes, journal, options, source))) = program {
+        if let Some(Some((limits, scratch_bytes, journal, options, source, argv))) = program {
             journal.transpose()?;
             sandbox::limit(limits)?;
             let (memory, has_scratch) = (limits.memory_bytes, scratch_bytes > 0);
-            return Ok(StartedProgram { source, memory, options, has_scratch });
+            return Ok(StartedProgram { source, argv, memory, options, has_scratch });
         }
     }
+}
+
+/// The content of `process.argv`, from the name of the program and its arguments: like Node's, it
+/// begins with the name of the executable.
+fn process_argv(argv: &str) -> Vec<String> {
+    let argv = if argv.is_empty() { stack::file_name(1) } else { argv.to_owned() };
+    let words = argv.split('\0').map(str::to_owned);
+    [EXECUTABLE.to_owned()].into_iter().chain(words).collect()
 }
 
 /// Makes the program repeatable.

@@ -90,8 +90,14 @@ impl DurableRuns {
         run
     }
 
-    /// Stores the answer of a run that has ended.
+    /// Stores the answer of a run that has ended. Clients get the answer of a run that only read at once:
+    /// if this process died before it is stored, nothing would be lost but the answer that they have.
     pub(super) async fn end(self: &Arc<Self>, live: &LiveRun, answer: RunAnswer) {
+        let answer = Arc::new(answer);
+        if live.journal.has_only_read() {
+            live.set_answer(Arc::clone(&answer));
+            self.notify_change();
+        }
         let (run, fence) = (live.id.clone(), live.fence);
         let final_answer = FinalAnswer { result: answer.to_json(), at: Timestamp::now() };
         let end = move |store: &dyn DurableStore| store.end_durable_run(&run, fence, &final_answer);
@@ -100,11 +106,11 @@ impl DurableRuns {
             Ok(false) => live.stop(StopReason::LeaseLost),
             Ok(true) => {
                 live.journal.close();
-                live.set_answer(Arc::new(answer));
+                live.set_answer(answer);
             }
             Err(error) => {
                 tracing::warn!("the end of run {} could not be stored: {error}", live.id);
-                live.set_answer(Arc::new(answer));
+                live.set_answer(answer);
             }
         }
         self.idle.note_end();
@@ -165,7 +171,9 @@ impl Gateway {
     ) {
         let gateway = Arc::clone(self);
         let followers = Arc::clone(&live.followers);
-        let observer = FollowedRun { followers, client, capabilities };
+        // Policies may be replaced by ones that have a person asked.
+        let can_be_continued = self.approvals().is_some() || self.has_policies();
+        let observer = FollowedRun { followers, client, capabilities, can_be_continued };
         tokio::spawn(async move {
             gateway.execute_live(&live, &request, &observer).await;
         });

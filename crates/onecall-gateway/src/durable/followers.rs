@@ -119,6 +119,8 @@ pub(super) struct FollowedRun {
     /// What the client that began the run can be asked. It counts if no request follows the run
     /// when its execution begins.
     pub(super) capabilities: CallerCapabilities,
+    /// Whether other requests can follow the run later, which they can if it may wait for a person.
+    pub(super) can_be_continued: bool,
 }
 
 impl Observer for FollowedRun {
@@ -138,11 +140,16 @@ impl Observer for FollowedRun {
             let capabilities = self.capabilities.clone();
             Arc::new(Caller { capabilities, ..Caller::silent(NO_CLIENT) })
         };
+        let reported = Arc::clone(&self.followers);
+        let report = Arc::new(move |report: ProgressReport<'_>| reported.report_progress(report));
+        // A later follower may want progress that the first one does not want. Otherwise servers are
+        // not asked for progress in each call for nothing.
+        let is_wanted =
+            self.can_be_continued || first.as_ref().is_none_or(|it| it.progress.is_some());
         let first = first.unwrap_or_else(nobody);
-        let (reported, asked) = (Arc::clone(&self.followers), Arc::clone(&self.followers));
+        let asked = Arc::clone(&self.followers);
         Some(Arc::new(Caller {
-            // A later follower may want progress that the first one does not want.
-            progress: Some(Arc::new(move |report| reported.report_progress(report))),
+            progress: is_wanted.then_some(report as _),
             questions: Arc::new(move |question| {
                 let followers = Arc::clone(&asked);
                 Box::pin(async move {
@@ -150,6 +157,8 @@ impl Observer for FollowedRun {
                     answer.await.unwrap_or(Err(ServerQuestionError::TimedOut))
                 })
             }),
+            // The questions of servers are answered by the clients that follow the run at the time.
+            input: None,
             ..Caller::clone(&first)
         }))
     }
@@ -308,5 +317,20 @@ mod tests {
         };
         let (answer, ()) = tokio::join!(ask(&followers), others);
         assert_eq!(answer.as_deref(), Ok("1"));
+    }
+
+    #[test]
+    fn servers_are_asked_for_progress_if_a_request_may_want_it() {
+        let asks = |progress: Option<onecall_core::ProgressChannel>, can_be_continued| {
+            let followers = Arc::<Followers>::default();
+            let caller = Caller { progress, ..Caller::silent(ClientId(1)) };
+            followers.join(Arc::new(TestClient(Arc::new(caller))));
+            let (client, capabilities) = (String::new(), CallerCapabilities::default());
+            let run = FollowedRun { followers, client, capabilities, can_be_continued };
+            run.caller().is_some_and(|caller| caller.progress.is_some())
+        };
+        assert!(asks(Some(Arc::new(|_| {})), false));
+        assert!(asks(None, true));
+        assert!(!asks(None, false));
     }
 }

@@ -89,6 +89,13 @@ pub(crate) fn seal(key: &[u8; 32], question: &QuestionId, owner: &StateOwner) ->
     format!("{VERSION}.{}.{}", URL_SAFE_NO_PAD.encode(&body), URL_SAFE_NO_PAD.encode(tag))
 }
 
+/// Whether a request state looks like one that a gateway has sealed, and not like one of a server whose
+/// tool a client calls directly.
+#[must_use]
+pub fn is_sealed_state(state: &str) -> bool {
+    state.split_once('.').is_some_and(|(version, _)| version == VERSION)
+}
+
 /// Opens a sealed question that its owner has sent back.
 ///
 /// # Errors

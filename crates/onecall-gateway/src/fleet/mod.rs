@@ -6,11 +6,16 @@ mod proof;
 mod usage;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use onecall_config::FleetConfig;
 use onecall_core::storage::{FleetStore, StoreError, StoredGateway};
 use onecall_core::{GatewayId, Timestamp};
+use reqwest::Method;
+use reqwest::header::HeaderMap;
+use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use self::forwarding::Clients;
 pub use self::forwarding::{ForwardError, ForwardedRequest, ForwardedResponse};
@@ -21,6 +26,15 @@ pub(crate) use self::usage::UsageCounters;
 /// How often a gateway says within one lease that it lives.
 const RENEWALS_PER_LEASE: u32 = 3;
 
+/// The pause before a gateway tries again to say that it lives, if the store could not be written.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The path at which a gateway answers another one that asks whether it lives.
+pub const ALIVE_PATH: &str = "/fleet/alive";
+
+/// How long a gateway may take to answer whether it lives.
+const ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// One of several gateways.
 pub struct Fleet {
     id: GatewayId,
@@ -28,6 +42,8 @@ pub struct Fleet {
     store: Arc<dyn FleetStore>,
     seen: SeenProofs,
     clients: Clients,
+    /// Whether this gateway has said that it ends. Held while that or the opposite is stored.
+    has_left: Mutex<bool>,
 }
 
 /// Which gateway has what a handle names.
@@ -46,7 +62,7 @@ impl Fleet {
     pub(crate) fn new(config: FleetConfig, store: Arc<dyn FleetStore>) -> Arc<Self> {
         let (id, seen, clients) =
             (GatewayId::generate(), SeenProofs::default(), Clients::default());
-        Arc::new(Self { id, config, store, seen, clients })
+        Arc::new(Self { id, config, store, seen, clients, has_left: Mutex::new(false) })
     }
 
     /// The name of this gateway.
@@ -55,9 +71,17 @@ impl Fleet {
         &self.id
     }
 
+    /// Says for the first time that this gateway lives, so that other gateways find what is begun here. If the
+    /// store cannot be written, they cannot find anything at present.
+    pub async fn join(&self) {
+        if let Err(error) = self.renew().await {
+            tracing::debug!("other gateways do not know this one yet: {error}");
+        }
+    }
+
     /// Says that this gateway lives, as long as it does.
     pub(crate) async fn keep_alive(self: Arc<Self>) {
-        let pause = self.config.lease / RENEWALS_PER_LEASE;
+        let lease_pause = self.config.lease / RENEWALS_PER_LEASE;
         let mut was_reported = false;
         loop {
             let renewed = self.renew().await;
@@ -65,11 +89,16 @@ impl Fleet {
                 tracing::warn!("other gateways cannot see this one: {error}");
             }
             was_reported = renewed.is_err();
+            let pause = if was_reported { lease_pause.min(RETRY_PAUSE) } else { lease_pause };
             tokio::time::sleep(pause).await;
         }
     }
 
     async fn renew(&self) -> Result<(), StoreError> {
+        let has_left = self.has_left.lock().await;
+        if *has_left {
+            return Ok(());
+        }
         let now = Timestamp::now();
         let gateway = StoredGateway {
             id: self.id.clone(),
@@ -81,6 +110,8 @@ impl Fleet {
 
     /// Says that this gateway has ended.
     pub(crate) async fn leave(&self) {
+        let mut has_left = self.has_left.lock().await;
+        *has_left = true;
         let id = self.id.clone();
         if let Err(error) = self.with_store(move |store| store.remove_gateway(&id)).await {
             tracing::debug!("other gateways do not know that this one ends: {error}");
@@ -95,9 +126,26 @@ impl Fleet {
         let Some(id) = GatewayId::named_in(handle).filter(|id| *id != self.id) else {
             return Ok(HandleOwner::Here);
         };
-        let found = self.with_store(move |store| store.gateway(&id)).await?;
-        let living = found.filter(|gateway| gateway.until > Timestamp::now());
-        Ok(living.map_or(HandleOwner::Ended, HandleOwner::Other))
+        let Some(found) = self.with_store(move |store| store.gateway(&id)).await? else {
+            return Ok(HandleOwner::Ended);
+        };
+        // A gateway that is very busy, or cut off from the store, lives although its lease has expired.
+        match found.until > Timestamp::now() || self.is_alive(&found).await {
+            true => Ok(HandleOwner::Other(found)),
+            false => Ok(HandleOwner::Ended),
+        }
+    }
+
+    /// Asks a gateway whether it lives.
+    async fn is_alive(&self, gateway: &StoredGateway) -> bool {
+        let request = ForwardedRequest {
+            method: Method::GET,
+            target: ALIVE_PATH.to_owned(),
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+            principal: None,
+        };
+        matches!(timeout(ALIVE_TIMEOUT, self.forward(gateway, request)).await, Ok(Ok(_)))
     }
 
     async fn with_store<T: Send + 'static>(

@@ -173,7 +173,7 @@ mod tests {
 
     use onecall_config::FleetConfig;
     use onecall_core::Secret;
-    use onecall_core::storage::{FleetStore, StoreError, StoredGateway, UsageByUser};
+    use onecall_core::storage::{FleetStore, PinStore, StoreError, StoredGateway, UsageByUser};
     use reqwest::Method;
     use reqwest::header::HeaderMap;
 
@@ -192,6 +192,10 @@ mod tests {
 
         fn gateway(&self, _: &GatewayId) -> Result<Option<StoredGateway>, StoreError> {
             Ok(None)
+        }
+
+        fn shared_pins(&self) -> Option<&dyn PinStore> {
+            None
         }
 
         fn exchange_usage(

@@ -13,8 +13,8 @@ use onecall_bridge::probe_auth_requirement;
 use onecall_config::ServerConfig;
 use onecall_core::{GatewayId, ServerName, UserName};
 use onecall_login::{
-    AuthorizationResponse, IssuerTrust, LoginLinkIssuer, LoginLinks, OpenLink, PendingLogin,
-    SecretObserver, UserVault,
+    AuthorizationResponse, IssuerTrust, LoginError, LoginLinkIssuer, LoginLinks, LogoutOutcome,
+    OpenLink, PendingLogin, SecretObserver, UserVault, is_user_logged_in, log_out_user,
 };
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -117,6 +117,32 @@ impl UserLogins {
     #[must_use]
     pub fn links(&self) -> Arc<dyn LoginLinkIssuer> {
         Arc::clone(&self.links) as Arc<dyn LoginLinkIssuer>
+    }
+
+    /// Whether a user is logged in to a server.
+    ///
+    /// # Errors
+    /// If the server supports no logins, or the login cannot be read.
+    pub async fn is_logged_in(
+        &self,
+        server: &ServerConfig,
+        user: &UserName,
+    ) -> Result<bool, LoginError> {
+        is_user_logged_in(server, user, &self.vault).await
+    }
+
+    /// Ends the login of a user to a server.
+    ///
+    /// # Errors
+    /// If the login cannot be deleted.
+    pub async fn log_out(
+        &self,
+        server: &ServerConfig,
+        user: &UserName,
+    ) -> Result<LogoutOutcome, LoginError> {
+        let outcome = log_out_user(server, user, &self.vault).await?;
+        info!(%user, server = %server.name, "the user has logged out on the page");
+        Ok(outcome)
     }
 
     /// The address of the gateway, without a slash at its end.

@@ -2,12 +2,11 @@
 //! PKCE, a state that the browser keeps, and a nonce in the ID token.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_config::OidcConfig;
+use onecall_core::Secret;
 use onecall_core::text::one_line;
-use onecall_core::{Principal, Secret};
 use onecall_login::{challenge_for, random_text};
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
@@ -16,7 +15,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use super::issuer::{self, Issuer, IssuerError};
-use super::{Authenticator, LoginRefusal};
+use super::{Authenticator, LoginRefusal, ProvenUser};
 
 /// The time limit for the requests of one step of a login.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,19 +30,36 @@ pub(super) struct BrowserLogin {
     client_secret: Option<Secret>,
 }
 
-/// A login that has begun. The browser goes to `url`; everything else is kept until it comes back.
+/// What the provider may ask a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginPrompt {
+    /// Everything that the provider needs.
+    Allowed,
+    /// Nothing: the provider answers at once, with an error if the person has to log in.
+    None,
+}
+
+/// A login that has begun.
 #[derive(Debug)]
 pub struct StartedBrowserLogin {
     /// The address at which the person logs in.
     pub url: String,
-    /// The state that the browser must bring back.
-    pub state: String,
-    nonce: String,
-    verifier: Secret,
-    redirect: String,
+    /// What has to be kept for the browser until it comes back.
+    pub pending: PendingBrowserLogin,
 }
 
-/// Why nobody was signed in.
+/// What the end of a login is checked with.
+#[derive(Debug)]
+pub struct PendingBrowserLogin {
+    /// The state that the browser must bring back.
+    pub state: String,
+    /// The nonce that the ID token must contain.
+    pub nonce: String,
+    /// The PKCE verifier, which the code can only be redeemed with.
+    pub verifier: Secret,
+}
+
+/// Why a login at the identity provider has failed.
 #[derive(Debug, Error)]
 pub enum BrowserLoginError {
     /// The configuration has no client id for the page.
@@ -96,7 +112,11 @@ impl BrowserLogin {
         })
     }
 
-    async fn begin(&self, redirect: &str) -> Result<StartedBrowserLogin, BrowserLoginError> {
+    async fn begin(
+        &self,
+        redirect: &str,
+        prompt: LoginPrompt,
+    ) -> Result<StartedBrowserLogin, BrowserLoginError> {
         let metadata = self.issuer.fetch_metadata().await?;
         let mut url = self.endpoint(metadata.authorization_endpoint)?;
         let (state, nonce, verifier) = (random_text()?, random_text()?, random_text()?);
@@ -109,14 +129,18 @@ impl BrowserLogin {
             .append_pair("nonce", &nonce)
             .append_pair("code_challenge", &challenge_for(&verifier))
             .append_pair("code_challenge_method", "S256");
-        let (verifier, redirect) = (Secret::new(verifier), redirect.to_owned());
-        Ok(StartedBrowserLogin { url: url.into(), state, nonce, verifier, redirect })
+        if prompt == LoginPrompt::None {
+            url.query_pairs_mut().append_pair("prompt", "none");
+        }
+        let pending = PendingBrowserLogin { state, nonce, verifier: Secret::new(verifier) };
+        Ok(StartedBrowserLogin { url: url.into(), pending })
     }
 
     /// The ID token for a code.
     async fn redeem(
         &self,
-        started: &StartedBrowserLogin,
+        pending: &PendingBrowserLogin,
+        redirect: &str,
         code: &str,
     ) -> Result<String, BrowserLoginError> {
         let metadata = self.issuer.fetch_metadata().await?;
@@ -126,9 +150,9 @@ impl BrowserLogin {
         form.query_pairs_mut()
             .append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
-            .append_pair("redirect_uri", &started.redirect)
+            .append_pair("redirect_uri", redirect)
             .append_pair("client_id", &self.client_id)
-            .append_pair("code_verifier", started.verifier.reveal());
+            .append_pair("code_verifier", pending.verifier.reveal());
         if let Some(secret) = &self.client_secret {
             form.query_pairs_mut().append_pair("client_secret", secret.reveal());
         }
@@ -164,26 +188,29 @@ impl Authenticator {
     pub async fn begin_browser_login(
         &self,
         redirect: &str,
+        prompt: LoginPrompt,
     ) -> Result<StartedBrowserLogin, BrowserLoginError> {
         let login = self.browser_login.as_ref().ok_or(BrowserLoginError::NotConfigured)?;
-        in_time(login.begin(redirect)).await
+        in_time(login.begin(redirect, prompt)).await
     }
 
-    /// Ends a login with the code that the browser has brought back.
+    /// Ends a login with the code that the browser has brought back to `redirect`.
     ///
     /// # Errors
     /// If the provider does not confirm the login, or the user is not let in.
     pub async fn finish_browser_login(
         &self,
-        started: StartedBrowserLogin,
+        pending: &PendingBrowserLogin,
+        redirect: &str,
         code: &str,
-    ) -> Result<Arc<Principal>, BrowserLoginError> {
+    ) -> Result<ProvenUser, BrowserLoginError> {
         let (Some(login), Some(verifier)) = (&self.browser_login, &self.verifier) else {
             return Err(BrowserLoginError::NotConfigured);
         };
-        let token = in_time(login.redeem(&started, code)).await?;
-        let identity = verifier.verify_id_token(&token, &login.client_id, &started.nonce).await?;
-        Ok(self.log_in(identity).await?)
+        let token = in_time(login.redeem(pending, redirect, code)).await?;
+        let identity = verifier.verify_id_token(&token, &login.client_id, &pending.nonce).await?;
+        self.log_in(identity.clone()).await?;
+        Ok(ProvenUser::by_provider(identity))
     }
 }
 

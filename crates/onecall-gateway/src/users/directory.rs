@@ -31,8 +31,8 @@ struct DirectoryCache {
     checked: Option<Instant>,
     tokens: HashMap<Digest, (StoredToken, StoredUser)>,
     users: HashMap<UserName, UserLogin>,
-    /// Whether each of these users was removed.
-    removed: HashMap<UserName, bool>,
+    /// What the store has about these users; `None` if it does not know the user.
+    found: HashMap<UserName, Option<StoredUser>>,
 }
 
 impl DirectoryCache {
@@ -45,8 +45,8 @@ impl DirectoryCache {
 
     /// Whether an entry that was read while the store had this number may be kept.
     fn may_keep(&mut self, number: Option<i64>) -> bool {
-        if self.tokens.len() + self.users.len() + self.removed.len() >= MAX_ENTRIES {
-            (self.tokens, self.users, self.removed) = Default::default();
+        if self.tokens.len() + self.users.len() + self.found.len() >= MAX_ENTRIES {
+            (self.tokens, self.users, self.found) = Default::default();
         }
         number.is_some() && self.number == number
     }
@@ -109,18 +109,22 @@ impl UserDirectory {
 
     /// Whether a user has been removed. A user who is not known has not.
     pub(super) async fn is_removed(&self, name: &UserName) -> Result<bool, StoreError> {
+        Ok(self.user(name).await?.is_some_and(|user| user.removed.is_some()))
+    }
+
+    /// The user with this name, removed or not, if the user is known.
+    pub(super) async fn user(&self, name: &UserName) -> Result<Option<StoredUser>, StoreError> {
         let number = self.check_for_changes().await;
-        if let Some(known) = self.lock().removed.get(name) {
-            return Ok(*known);
+        if let Some(known) = self.lock().found.get(name) {
+            return Ok(known.clone());
         }
         let user = name.clone();
         let user = self.with_store(move |store| store.user(&user)).await?;
-        let is_removed = user.is_some_and(|user| user.removed.is_some());
         let mut cache = self.lock();
         if cache.may_keep(number) {
-            cache.removed.insert(name.clone(), is_removed);
+            cache.found.insert(name.clone(), user.clone());
         }
-        Ok(is_removed)
+        Ok(user)
     }
 
     fn lock(&self) -> MutexGuard<'_, DirectoryCache> {
@@ -343,10 +347,10 @@ mod tests {
         assert!(!cache.may_keep(None));
         cache.set_number(Some(1));
         assert!(cache.may_keep(Some(1)));
-        cache.removed.insert(anna(), false);
+        cache.found.insert(anna(), None);
         cache.set_number(Some(2));
         assert!(!cache.may_keep(Some(1)));
-        assert!(cache.removed.is_empty());
+        assert!(cache.found.is_empty());
         // Without a number, changes could not be noticed.
         cache.set_number(None);
         assert!(!cache.may_keep(None));

@@ -8,6 +8,7 @@ mod directory;
 mod issuer;
 mod key_cache;
 mod key_set;
+mod page_session;
 mod personal_token;
 mod provider_token;
 mod refusal;
@@ -21,11 +22,14 @@ use onecall_core::{Digest, Principal, Timestamp, UserName};
 use thiserror::Error;
 
 use self::browser_login::BrowserLogin;
-pub use self::browser_login::{BrowserLoginError, StartedBrowserLogin};
+pub use self::browser_login::{
+    BrowserLoginError, LoginPrompt, PendingBrowserLogin, StartedBrowserLogin,
+};
 use self::claims::Identity;
 use self::directory::UserDirectory;
 use self::issuer::Issuer;
 use self::key_cache::KeySource as _;
+pub use self::page_session::{ProvenUser, SessionState};
 pub use self::personal_token::{DEFAULT_TOKEN_LIFETIME, MAX_TOKEN_LIFETIME, PersonalToken};
 use self::provider_token::TokenVerifier;
 pub use self::refusal::{LoginRefusal, RefusalKind};
@@ -98,7 +102,7 @@ impl Authenticator {
             return Err(LoginRefusal::TooLong);
         }
         if PersonalToken::is_one(token) {
-            return self.personal(token).await;
+            return self.personal(Digest::of(token)).await;
         }
         let verifier = self.verifier.as_ref().ok_or(LoginRefusal::UnknownToken)?;
         self.log_in(verifier.verify(token).await?).await
@@ -139,11 +143,12 @@ impl Authenticator {
         principal.groups.contains(&self.config.admin_group)
     }
 
-    async fn personal(&self, token: &str) -> Result<Arc<Principal>, LoginRefusal> {
+    /// The user of the personal token with this digest.
+    async fn personal(&self, digest: Digest) -> Result<Arc<Principal>, LoginRefusal> {
         if !self.config.tokens {
             return Err(LoginRefusal::UnknownToken);
         }
-        let found = self.directory.token(Digest::of(token), Timestamp::now()).await;
+        let found = self.directory.token(digest, Timestamp::now()).await;
         let found = found.map_err(|error| unavailable(&error))?;
         let (_, user) = found.ok_or(LoginRefusal::UnknownToken)?;
         Ok(Arc::new(Principal { user: user.name, groups: user.groups }))

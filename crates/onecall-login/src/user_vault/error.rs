@@ -106,6 +106,7 @@ fn described(key: &UserSecretKey) -> String {
     let UserSecretKey { user, kind, name } = key;
     match kind {
         UserSecretKind::Secret => format!("the secret {name} of user '{user}'"),
+        UserSecretKind::Login if user.is_local() => "a login to a shared server".to_owned(),
         UserSecretKind::Login => format!("a login of user '{user}'"),
     }
 }
@@ -118,7 +119,7 @@ fn replacement(key: &UserSecretKey) -> String {
             format!("store it again with `onecall secrets set {} --user {user}`", key.name)
         }
         UserSecretKind::Login => {
-            "`onecall secrets rotate --remove-unreadable` removes it, and the user logs in again"
+            "`onecall secrets rotate --remove-unreadable` removes it, and a new login replaces it"
                 .to_owned()
         }
     }

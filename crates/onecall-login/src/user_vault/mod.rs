@@ -4,26 +4,29 @@
 mod error;
 mod key_file;
 mod keys;
+mod login_versions;
+mod logins;
 mod rotation;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use onecall_config::Directories;
 use onecall_core::storage::{
     ReplacedVersion, StoredUserSecret, UserSecretKey, UserSecretKind, UserSecretStore, WriteOutcome,
 };
-use onecall_core::{DigestBuilder, Secret, Timestamp, UserName};
+use onecall_core::{Secret, Timestamp, UserName};
 
 pub use error::VaultError;
 pub use key_file::key_file_path;
 use key_file::{KeyFile, KeyFileLock};
 pub use keys::KEY_VARIABLE;
 use keys::{EncryptionKey, KeyRing};
+use login_versions::LoginVersions;
+pub(crate) use login_versions::SealedVersion;
 pub use rotation::{Rotation, UnreadableSecrets};
 
 /// Is called with each value that is handed out, so that records and logs can leave it out.
@@ -47,8 +50,9 @@ pub struct UserVault {
     variable: Option<Secret>,
     /// The file with keys; `None` if the user has no state directory.
     key_file: Option<KeyFile>,
-    /// The folder for lock files of logins; `None` if the user has no state directory.
-    lock_folder: Option<PathBuf>,
+    /// Whether the logins of the local user are in the vault, too.
+    keeps_local_logins: bool,
+    login_versions: Arc<LoginVersions>,
     /// The keys that were read last.
     keys: Mutex<Arc<KeyRing>>,
     observer: OnceLock<SecretObserver>,
@@ -65,11 +69,11 @@ pub struct SecretEntry {
     pub is_readable: bool,
 }
 
-/// A value with its version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OpenedSecret {
-    pub value: Secret,
-    pub version: u64,
+/// A value that was stored.
+struct SealedWrite {
+    /// Whether it replaces another value.
+    is_replacement: bool,
+    nonce: Vec<u8>,
 }
 
 /// Keys that stay in use until this is dropped.
@@ -94,16 +98,28 @@ impl UserVault {
     ) -> Self {
         let variable = variable.filter(|text| !text.reveal().trim().is_empty());
         let key_file = KeyFile::of(directories);
-        let state = directories.state.as_deref();
-        let lock_folder = state.map(|state| state.join("onecall").join("logins"));
+        let login_versions = LoginVersions::new(Arc::clone(&store));
         Self {
             store,
             variable,
             key_file,
-            lock_folder,
+            keeps_local_logins: false,
+            login_versions,
             keys: Mutex::default(),
             observer: OnceLock::new(),
         }
+    }
+
+    /// Keeps the logins of the local user in the vault, too, where other machines find them. Otherwise they
+    /// are in files.
+    #[must_use]
+    pub fn with_local_logins(self) -> Self {
+        Self { keeps_local_logins: true, ..self }
+    }
+
+    /// Whether the logins of the local user are in the vault.
+    pub(crate) fn keeps_local_logins(&self) -> bool {
+        self.keeps_local_logins
     }
 
     /// Calls `observer` with each value that is handed out from now on. Only the first observer is kept.
@@ -117,8 +133,12 @@ impl UserVault {
     /// # Errors
     /// If the secret exists and cannot be decrypted, or the store cannot be read.
     pub fn secret(&self, user: &UserName, name: &str) -> Result<Option<Secret>, VaultError> {
-        let opened = self.open(&secret_key(user, name))?;
-        Ok(opened.map(|opened| opened.value))
+        let Some(stored) = self.store.user_secret(&secret_key(user, name))? else {
+            return Ok(None);
+        };
+        let value = self.decrypt(&stored)?;
+        self.observe(HandedOut::Secret, &value);
+        Ok(Some(value))
     }
 
     /// Stores a secret of a user; returns whether it replaces an earlier one. The caller has checked
@@ -132,7 +152,7 @@ impl UserVault {
         name: &str,
         value: &Secret,
     ) -> Result<bool, VaultError> {
-        self.seal(&secret_key(user, name), value, ReplacedVersion::Any)
+        Ok(self.seal(&secret_key(user, name), value, ReplacedVersion::Any)?.is_replacement)
     }
 
     /// Removes secrets of a user, all of them or none.
@@ -173,37 +193,21 @@ impl UserVault {
         Ok(stored.into_iter().map(entry).collect())
     }
 
-    /// Decrypts a secret, if there is one.
-    pub(crate) fn open(&self, key: &UserSecretKey) -> Result<Option<OpenedSecret>, VaultError> {
-        let Some(stored) = self.store.user_secret(key)? else { return Ok(None) };
-        let value = self.decrypt(&stored)?;
-        if key.kind == UserSecretKind::Secret {
-            self.observe(HandedOut::Secret, &value);
-        }
-        Ok(Some(OpenedSecret { value, version: stored.version }))
-    }
-
-    /// Encrypts a value and stores it; returns whether it replaces another one.
-    pub(crate) fn seal(
+    /// Encrypts a value and stores it.
+    fn seal(
         &self,
         key: &UserSecretKey,
         value: &Secret,
         replaced: ReplacedVersion,
-    ) -> Result<bool, VaultError> {
+    ) -> Result<SealedWrite, VaultError> {
         let sealing = self.sealing_keys()?;
         let content = sealing.keys.seal(key, value.reveal().as_bytes())?;
         match self.store.put_user_secret(key, &content, replaced, Timestamp::now())? {
-            WriteOutcome::Written { replaced } => Ok(replaced),
+            WriteOutcome::Written { replaced: is_replacement } => {
+                Ok(SealedWrite { is_replacement, nonce: content.nonce })
+            }
             WriteOutcome::Conflict => Err(VaultError::Conflict { key: key.clone() }),
         }
-    }
-
-    /// The secret as it is stored.
-    pub(crate) fn stored(
-        &self,
-        key: &UserSecretKey,
-    ) -> Result<Option<StoredUserSecret>, VaultError> {
-        Ok(self.store.user_secret(key)?)
     }
 
     /// A text that changes whenever one of these secrets is set or removed, but not when the key is
@@ -223,18 +227,6 @@ impl UserVault {
             }
         }
         Ok(version)
-    }
-
-    /// Removes a secret; returns whether there was one.
-    pub(crate) fn remove(&self, key: &UserSecretKey) -> Result<bool, VaultError> {
-        Ok(self.store.remove_user_secrets(std::slice::from_ref(key))?.is_none())
-    }
-
-    /// The file that is locked while a secret is changed; `None` if there is no state directory.
-    pub(crate) fn lock_file(&self, key: &UserSecretKey) -> Option<PathBuf> {
-        let mut digest = DigestBuilder::default();
-        [key.user.as_str(), key.kind.name(), &key.name].iter().for_each(|it| digest.add_part(it));
-        Some(self.lock_folder.as_deref()?.join(format!("user-{}.lock", digest.finish())))
     }
 
     /// Calls the observer with a value that is handed out.

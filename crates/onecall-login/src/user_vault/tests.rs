@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use onecall_core::storage::{Reencryption, SealedSecret, StoreError};
+use onecall_core::storage::{Reencryption, SealedSecret, SecretLock, StoreError};
 use onecall_store::{SqliteStore, open_durable};
 
 use super::*;
@@ -141,7 +141,7 @@ fn a_row_that_was_moved_or_changed_cannot_be_decrypted() {
          another user or name; store it again with `onecall secrets set TOKEN --user bob`"
     );
     assert!(error(&vault, &anna(), "OTHER").contains("cannot be decrypted"));
-    assert!(vault.open(&login).unwrap_err().to_string().contains("a login of user 'anna'"));
+    assert!(vault.open_login(&login).unwrap_err().to_string().contains("a login of user 'anna'"));
     let mut changed = stored.content.clone();
     changed.sealed[0] ^= 1;
     move_to(&secret_key(&anna(), "CHANGED"), &changed);
@@ -291,6 +291,17 @@ impl UserSecretStore for FailingStore {
 
     fn remove_secrets_of_user(&self, user: &UserName) -> Result<u64, StoreError> {
         self.store.remove_secrets_of_user(user)
+    }
+
+    fn try_lock_secret(
+        &self,
+        key: &UserSecretKey,
+    ) -> Result<Option<Box<dyn SecretLock>>, StoreError> {
+        self.store.try_lock_secret(key)
+    }
+
+    fn secrets_change_number(&self) -> Result<i64, StoreError> {
+        self.store.secrets_change_number()
     }
 
     fn reencrypt_user_secrets(

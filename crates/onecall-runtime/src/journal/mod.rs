@@ -23,6 +23,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::fast::RandomState;
 use onecall_core::storage::{DurableRun, RecordedJournal, StoredJournal};
 use onecall_core::{
     CallableName, Digest, Failure, InPlaceReason, JournalEvent, RunEngine, RunId, Timestamp,
@@ -58,6 +59,8 @@ pub struct Journal {
     live: watch::Sender<bool>,
     /// Whether the run is given up by this process, to be continued later.
     is_abandoned: AtomicBool,
+    /// Whether something has waited until the journal was on disk.
+    was_synced: AtomicBool,
     /// How many calls that may have effects are under way.
     in_flight: AtomicUsize,
 }
@@ -68,7 +71,7 @@ struct JournalState {
     next: u64,
     bytes: u64,
     /// The calls that the program has made in this process.
-    made: HashSet<u64>,
+    made: HashSet<u64, RandomState>,
     /// The calls under way that may have effects.
     sent: HashSet<u64>,
     /// The recorded calls that the program has not made again.
@@ -79,7 +82,7 @@ struct JournalState {
     /// The engine that the program was given to last.
     engine: Option<RunEngine>,
     in_place: Option<InPlaceReason>,
-    digests: HashMap<CallableName, (Arc<ToolSpec>, Digest)>,
+    digests: HashMap<CallableName, (Arc<ToolSpec>, Digest), RandomState>,
     /// Gets each event, for the record of the run.
     copy: Option<Arc<EventCopy>>,
 }
@@ -145,14 +148,14 @@ impl Journal {
         let state = JournalState {
             next: recorded.count(),
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
-            made: HashSet::new(),
+            made: HashSet::default(),
             sent: HashSet::new(),
             unrepeated: recorded.call_ids().collect(),
             observations_repeated: recorded.observations.is_empty(),
             divergence: None,
             engine: None,
             in_place: None,
-            digests: HashMap::new(),
+            digests: HashMap::default(),
             copy: None,
         };
         Self {
@@ -164,6 +167,7 @@ impl Journal {
             recorded,
             state: Mutex::new(state),
             is_abandoned: AtomicBool::new(false),
+            was_synced: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
         }
     }
@@ -275,8 +279,16 @@ impl Journal {
     /// # Errors
     /// If they cannot be written, or this process has lost the run's lease.
     pub async fn sync(&self) -> Result<(), JournalError> {
+        self.was_synced.store(true, Ordering::Release);
         let appended = self.lock().next;
         self.purpose.sync(&self.link, appended).await
+    }
+
+    /// Whether the run began in this process, and had nothing so far that has to be on disk: no call that
+    /// may have effects, and no question to a person.
+    #[must_use]
+    pub fn has_only_read(&self) -> bool {
+        !self.is_resumed() && !self.was_synced.load(Ordering::Acquire)
     }
 
     /// Waits until there is room in memory for more events.

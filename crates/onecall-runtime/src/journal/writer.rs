@@ -273,8 +273,9 @@ impl Shared {
         }
     }
 
-    /// The items to be written next; `None` if the writer is closed and everything was taken.
-    fn take(&self) -> Option<Vec<QueueItem>> {
+    /// Puts the items to be written next into `items`, which is empty and whose memory the queue uses
+    /// from now on; returns `false` if the writer is closed and everything was taken.
+    fn take(&self, items: &mut Vec<QueueItem>) -> bool {
         let mut queue = self.lock();
         loop {
             let is_due = queue.is_due || queue.bytes >= EAGER_BYTES || queue.is_closed;
@@ -282,7 +283,7 @@ impl Shared {
                 break;
             }
             if queue.is_closed {
-                return None;
+                return false;
             }
             if queue.items.is_empty() {
                 queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -297,6 +298,7 @@ impl Shared {
             }
         }
         (queue.is_due, queue.is_urgent) = (false, false);
-        Some(std::mem::take(&mut queue.items))
+        std::mem::swap(&mut queue.items, items);
+        true
     }
 }

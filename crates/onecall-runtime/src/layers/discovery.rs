@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::directory::{AttributeLookup, Directory, NameLookup};
-use crate::layers::resource_function;
+use crate::layers::{FunctionUser, resource_function};
 
 /// The most tools that one search returns.
 const MAX_RESULTS: usize = 100;
@@ -64,7 +64,7 @@ impl<'a> Discovery<'a> {
             NameLookup::Ambiguous(names) => {
                 format!("several tools are named '{name}'; write {}", list(&names))
             }
-            NameLookup::Unknown(nearest) => match resource_function(name) {
+            NameLookup::Unknown(nearest) => match resource_function(name, FunctionUser::Program) {
                 Some(spec) => return self.describe(spec),
                 None if nearest.is_empty() => format!("there is no tool '{name}'"),
                 None => format!("there is no tool '{name}'. Did you mean: {}?", list(&nearest)),

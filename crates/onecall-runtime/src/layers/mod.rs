@@ -31,5 +31,6 @@ pub(crate) use journal::JournalLayer;
 pub(crate) use learning::LearningLayer;
 pub(crate) use log::LogLayer;
 pub(crate) use quota::Quota;
-pub(crate) use resource_functions::{ResourceFunctions, resource_function};
+pub(crate) use resource_functions::{FunctionUser, ResourceFunctions, resource_function};
+pub use uri_template::matches as uri_matches_template;
 pub(crate) use write_ahead::WriteAhead;

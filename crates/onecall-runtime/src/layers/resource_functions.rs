@@ -1,4 +1,5 @@
-//! Functions by which programs use the resources and prompts of servers.
+//! Functions by which programs use the resources and prompts of servers. Clients to which resources
+//! or prompts are exposed use the same functions, and a few more.
 //!
 //! Policy knows them as `mcp__<server>__resources` and `mcp__<server>__prompts`, so a list of
 //! allowed tools does not permit them by accident.
@@ -10,9 +11,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use onecall_catalog::{Strictness, check_arguments, name_prefix, signature};
 use onecall_core::{
-    Answer, BoxFuture, CallHandler, CallResult, CallableName, ListKind, ResolvedCall,
-    ResourceError, ResourceHost, ServerName, ToolAnnotations, ToolError, ToolName, ToolSpec,
-    ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, Completion, CompletionSubject,
+    ListKind, ResolvedCall, ResourceError, ResourceHost, ServerName, ToolAnnotations, ToolError,
+    ToolName, ToolSpec, ToolValue,
 };
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -25,12 +26,34 @@ use crate::ToolPermission;
 /// How long a cached list may be used to find the server that has a resource.
 const MAX_LIST_AGE: Duration = Duration::from_secs(10);
 
-/// A function that programs have beside the tools of servers.
+/// A function that programs or clients have beside the tools of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResourceFunction {
     List(ListKind),
     ReadResource,
     GetPrompt,
+    SubscribeResource,
+    CompleteResource,
+    CompletePrompt,
+}
+
+/// Those who can call functions for resources and prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FunctionUser {
+    Program,
+    /// A client to which resources or prompts are exposed.
+    Client,
+}
+
+impl ResourceFunction {
+    fn is_for(self, user: FunctionUser) -> bool {
+        match self {
+            Self::List(_) | Self::ReadResource | Self::GetPrompt => true,
+            Self::SubscribeResource | Self::CompleteResource | Self::CompletePrompt => {
+                user == FunctionUser::Client
+            }
+        }
+    }
 }
 
 /// Executes calls of these functions; every other call goes to the tools.
@@ -54,9 +77,11 @@ struct Arguments {
     uri: Option<String>,
     name: Option<String>,
     arguments: Option<Box<RawValue>>,
+    argument: Option<Box<RawValue>>,
+    context: Option<Box<RawValue>>,
 }
 
-static FUNCTIONS: LazyLock<[(ResourceFunction, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
+static FUNCTIONS: LazyLock<[(ResourceFunction, Arc<ToolSpec>); 8]> = LazyLock::new(|| {
     let server = json!({ "type": "string", "description": "Only this server" });
     let list = json!({ "type": "object", "properties": { "server": server }, "additionalProperties": false });
     let text = json!({ "type": "string" });
@@ -76,6 +101,25 @@ static FUNCTIONS: LazyLock<[(ResourceFunction, Arc<ToolSpec>); 5]> = LazyLock::n
         "required": ["server", "name"],
         "additionalProperties": false,
     });
+    let subscribe = json!({
+        "type": "object",
+        "properties": { "server": text, "uri": text },
+        "required": ["server", "uri"],
+        "additionalProperties": false,
+    });
+    let complete = |subject: &str| {
+        json!({
+            "type": "object",
+            "properties": {
+                "server": text,
+                subject: text,
+                "argument": { "type": "object" },
+                "context": { "type": "object" },
+            },
+            "required": ["server", subject, "argument"],
+            "additionalProperties": false,
+        })
+    };
     let spec = |name: &str, description: &str, input_schema: &Value| {
         Arc::new(ToolSpec {
             callable: CallableName::new(name),
@@ -124,17 +168,34 @@ static FUNCTIONS: LazyLock<[(ResourceFunction, Arc<ToolSpec>); 5]> = LazyLock::n
             ResourceFunction::GetPrompt,
             spec("get_prompt", "A prompt: a dict with its messages.", &prompt),
         ),
+        (
+            ResourceFunction::SubscribeResource,
+            spec("subscribe_resource", "Subscribes to the changes of a resource.", &subscribe),
+        ),
+        (
+            ResourceFunction::CompleteResource,
+            spec(
+                "complete_resource",
+                "Completes an argument of a resource template.",
+                &complete("uri"),
+            ),
+        ),
+        (
+            ResourceFunction::CompletePrompt,
+            spec("complete_prompt", "Completes an argument of a prompt.", &complete("name")),
+        ),
     ]
 });
 
-/// The description of the function with this name, in the form of a tool. A call is a call of the
-/// function if its name was resolved to this same `Arc`.
-pub(crate) fn resource_function(name: &str) -> Option<&'static Arc<ToolSpec>> {
+/// The description of the function that `user` has under this name, in the form of a tool. A call is a
+/// call of the function if its name was resolved to this same `Arc`.
+pub(crate) fn resource_function(name: &str, user: FunctionUser) -> Option<&'static Arc<ToolSpec>> {
     // Names with this prefix belong to tools of servers.
     if name.starts_with("mcp__") {
         return None;
     }
-    FUNCTIONS.iter().map(|(_, spec)| spec).find(|spec| spec.callable.as_str() == name)
+    let functions = FUNCTIONS.iter().filter(|(function, _)| function.is_for(user));
+    functions.map(|(_, spec)| spec).find(|spec| spec.callable.as_str() == name)
 }
 
 /// The function that a call was resolved to; `None` if it was resolved to a tool.
@@ -160,7 +221,11 @@ impl ResourceFunctions {
         call: &ResolvedCall,
     ) -> Result<ToolValue, ToolError> {
         let failed = |message: String| ToolError::failed(&call.name, message);
-        let refused = |ResourceError(message)| failed(message);
+        let refused = |ResourceError { message, refusal }| ToolError::Failed {
+            name: call.name.clone(),
+            message,
+            refusal,
+        };
         let checked =
             check_arguments(&spec.input_schema.value(), &call.arguments, Strictness::Strict)
                 .map_err(|mismatches| {
@@ -170,7 +235,7 @@ impl ResourceFunctions {
         let arguments: Arguments = serde_json::from_str(arguments.get()).map_err(|error| {
             failed(format!("{error}\n  {}", signature(spec, call.run.language)))
         })?;
-        let Arguments { server, uri, name, arguments } = arguments;
+        let Arguments { server, uri, name, arguments, argument, context } = arguments;
         let server = match &server {
             Some(server) => Some(self.server(server, function, call)?),
             None => None,
@@ -196,6 +261,27 @@ impl ResourceFunctions {
                 };
                 let arguments = arguments.as_deref();
                 self.resources.get_prompt(&server, &name, arguments, call).await.map_err(refused)
+            }
+            ResourceFunction::SubscribeResource => {
+                let (Some(server), Some(uri)) = (server, uri) else {
+                    return Err(failed("'server' and 'uri' are missing".to_owned()));
+                };
+                self.resources.subscribe(&server, &uri, call).await.map_err(refused)?;
+                Ok(ToolValue::Nothing)
+            }
+            ResourceFunction::CompleteResource | ResourceFunction::CompletePrompt => {
+                let subject = match function {
+                    ResourceFunction::CompletePrompt => {
+                        name.as_deref().map(CompletionSubject::Prompt)
+                    }
+                    _ => uri.as_deref().map(CompletionSubject::ResourceTemplate),
+                };
+                let (Some(server), Some(subject), Some(argument)) = (server, subject, &argument)
+                else {
+                    return Err(failed("an argument is missing".to_owned()));
+                };
+                let completion = Completion { subject, argument, context: context.as_deref() };
+                self.resources.complete(&server, &completion, call).await.map_err(refused)
             }
         }
     }
@@ -316,7 +402,7 @@ impl ResourceFunctions {
             if offering.len() > 1 {
                 let names: Vec<String> = offering.iter().map(|it| format!("'{it}'")).collect();
                 let message = "several servers have it; say which with server=, one of";
-                return Err(ResourceError(format!("{message} {}", names.join(", "))));
+                return Err(ResourceError::new(format!("{message} {}", names.join(", "))));
             }
             if let Some(only) = offering.pop() {
                 return Ok(only);
@@ -327,7 +413,7 @@ impl ResourceFunctions {
             [only] => Ok(only.clone()),
             _ => {
                 let message = "no server lists it; say which one has it with server=";
-                Err(ResourceError(message.to_owned()))
+                Err(ResourceError::new(message))
             }
         }
     }
@@ -336,8 +422,13 @@ impl ResourceFunctions {
 /// The name by which policy knows the resources or the prompts of a server.
 fn policy_name(server: &ServerName, function: ResourceFunction) -> CallableName {
     let kind = match function {
-        ResourceFunction::List(ListKind::Prompts) | ResourceFunction::GetPrompt => "prompts",
-        ResourceFunction::List(_) | ResourceFunction::ReadResource => "resources",
+        ResourceFunction::List(ListKind::Prompts)
+        | ResourceFunction::GetPrompt
+        | ResourceFunction::CompletePrompt => "prompts",
+        ResourceFunction::List(_)
+        | ResourceFunction::ReadResource
+        | ResourceFunction::SubscribeResource
+        | ResourceFunction::CompleteResource => "resources",
     };
     CallableName::new(format!("{}{kind}", name_prefix(server)))
 }

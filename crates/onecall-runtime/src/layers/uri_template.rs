@@ -2,7 +2,8 @@
 
 /// Whether a URI can be an instance of a template; a variable matches any text. This only finds the
 /// server that offers a resource, it does not grant access to it.
-pub(super) fn matches(template: &str, uri: &str) -> bool {
+#[must_use]
+pub fn matches(template: &str, uri: &str) -> bool {
     let mut parts = Vec::new();
     let mut rest = template;
     while let Some((literal, after)) = rest.split_once('{') {

@@ -10,8 +10,10 @@ mod redacted_journal;
 mod redactor;
 mod run_record;
 mod savings;
+mod token_counts;
 
 pub(crate) use recorder::ToolSource;
 pub use recorder::{RecordSettings, Recorder};
 pub(crate) use recording::Recording;
 pub use redactor::Redactor;
+pub use token_counts::TokenCounter;

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use onecall_core::storage::{Retention, RunDetail};
+use onecall_core::storage::{COMMAND_LINE_CLIENT, Retention, RunDetail};
 use onecall_core::{TextSizes, Timestamp, ToolSpec};
 
 use super::recording::{FinishedRun, UnfinishedRun};
 use super::redactor::Redactor;
 use super::run_record;
 use super::savings::text_sizes;
+use super::token_counts::{CountableRun, TokenCounter, TokenCounts, definitions};
 use crate::call_log::RecordDetail;
 use crate::{Directory, StoreWriter};
 
@@ -79,8 +80,12 @@ struct RecorderState {
     retention: Retention,
     store: Option<Arc<StoreWriter>>,
     redactor: Mutex<Redactor>,
-    /// The size of onecall's own tool definitions, in bytes.
-    own_definitions: AtomicUsize,
+    /// The definitions of onecall's own tools.
+    own_definitions: Mutex<Arc<str>>,
+    /// Has the tokens of runs counted, if they are.
+    token_counts: OnceLock<TokenCounts>,
+    /// The tools of the last run and their definitions, which seldom change from run to run.
+    definitions: Mutex<(Vec<Arc<ToolSpec>>, Arc<str>)>,
     /// The bytes of the runs that wait.
     waiting_bytes: AtomicUsize,
     dropped: AtomicU64,
@@ -103,7 +108,9 @@ impl Recorder {
             retention,
             store,
             redactor: Mutex::new(redactor),
-            own_definitions: AtomicUsize::new(0),
+            own_definitions: Mutex::default(),
+            token_counts: OnceLock::new(),
+            definitions: Mutex::default(),
             waiting_bytes: AtomicUsize::new(0),
             dropped: AtomicU64::new(0),
         });
@@ -126,9 +133,18 @@ impl Recorder {
         Some(Arc::new(Self { reports_savings, state, queue, finished, unfinished }))
     }
 
-    /// Sets the size of onecall's own tool definitions in bytes; they count as a cost of each run.
-    pub fn set_own_definitions(&self, bytes: usize) {
-        self.state.own_definitions.store(bytes, Ordering::Relaxed);
+    /// Sets the definitions of onecall's own tools, as clients show them; they count as a cost of each run.
+    pub fn set_own_definitions(&self, definitions: &str) {
+        *lock(&self.state.own_definitions) = definitions.into();
+    }
+
+    /// Has the tokens of runs counted that are recorded as a whole, from now on.
+    pub fn count_tokens_with(&self, counter: Arc<dyn TokenCounter>) {
+        if let (Some(store), Some(RunDetail::Full)) = (&self.state.store, self.state.detail)
+            && let Some(counts) = TokenCounts::start(counter, Arc::clone(store))
+        {
+            _ = self.state.token_counts.set(counts);
+        }
     }
 
     /// Adds the secrets of `redactor`, which are removed from later records.
@@ -216,18 +232,38 @@ impl RecorderState {
     }
 
     fn text_sizes(&self, run: &FinishedRun, tools: &[Arc<ToolSpec>]) -> TextSizes {
-        text_sizes(run, tools, self.own_definitions.load(Ordering::Relaxed))
+        text_sizes(run, tools, lock(&self.own_definitions).len())
     }
 
     fn record(&self, run: FinishedRun) {
         let Some(store) = &self.store else { return };
         let tools = run.tool_source.tools();
         let sizes = self.text_sizes(&run, &tools);
+        let countable = self.token_counts.get().and_then(|_| self.countable(&run, &tools));
         let redactor = lock(&self.redactor).clone();
         let by_name: HashMap<_, _> =
             tools.iter().map(|spec| (spec.callable.as_str(), spec)).collect();
         let record = run_record::build(run, self.record_detail(), &redactor, &by_name, sizes);
         store.submit(record.memory_bytes(), move |store| store.put_run(&record));
+        if let (Some(counts), Some(run)) = (self.token_counts.get(), countable) {
+            counts.submit(run);
+        }
+    }
+
+    /// The texts of a run whose tokens are counted, if they are known.
+    fn countable(&self, run: &FinishedRun, tools: &[Arc<ToolSpec>]) -> Option<CountableRun> {
+        // No model would have made the calls of a command.
+        if run.header.client == COMMAND_LINE_CLIENT {
+            return None;
+        }
+        let own = Arc::clone(&lock(&self.own_definitions));
+        let mut last = lock(&self.definitions);
+        let is_same = last.0.len() == tools.len()
+            && last.0.iter().zip(tools).all(|(one, other)| Arc::ptr_eq(one, other));
+        if !is_same {
+            *last = (tools.to_vec(), definitions(tools));
+        }
+        CountableRun::new(run, &last.1, &own)
     }
 
     fn prune(&self) {
@@ -268,6 +304,8 @@ mod tests {
             duration: Duration::ZERO,
             result: Ok(()),
             output_truncated: false,
+            pictures: Vec::new(),
+            answer: None,
             log: CallLog::new(OutcomeDetail::default(), RecordDetail::Full).take(),
             replay: ReplayData::None,
             tool_source: ToolSource::Unknown,
@@ -281,7 +319,9 @@ mod tests {
             retention: Retention { max_age: Duration::MAX, max_bytes: u64::MAX },
             store: None,
             redactor: Mutex::new(Redactor::new([])),
-            own_definitions: AtomicUsize::new(0),
+            own_definitions: Mutex::default(),
+            token_counts: OnceLock::new(),
+            definitions: Mutex::default(),
             waiting_bytes: AtomicUsize::new(0),
             dropped: AtomicU64::new(0),
         };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use onecall_core::storage::ReplayData;
 use onecall_core::{
-    EngineChoice, Failure, InPlaceReason, Outcome, Program, RunId, RunKind, TextSizes, Timestamp,
-    UserName,
+    EngineChoice, Failure, InPlaceReason, Media, MediaKind, Outcome, Program, RunId, RunKind,
+    TextSizes, Timestamp, UserName,
 };
 use onecall_engine::choice_of;
 
@@ -14,6 +14,11 @@ use super::recorder::{Recorder, ToolSource};
 use crate::Observer;
 use crate::call_log::{CallLog, LoggedCalls, RecordDetail};
 use crate::journal::{EventCopy, Journal};
+
+/// How many pictures of a run are recorded, and their bytes of base64 together. A picture that does
+/// not fit is left out, and smaller ones after it are kept.
+const MAX_PICTURES: usize = 50;
+const MAX_PICTURE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Records a run when it ends. If this is dropped before that, the run is recorded as cancelled, unless
 /// it can be continued.
@@ -56,6 +61,10 @@ pub(super) struct FinishedRun {
     pub(super) duration: Duration,
     pub(super) result: Result<(), Failure>,
     pub(super) output_truncated: bool,
+    /// The pictures that the program showed, in base64; `None` for one that is not recorded.
+    pub(super) pictures: Vec<Option<String>>,
+    /// The answer that its agent got, if the run is recorded as a whole.
+    pub(super) answer: Option<String>,
     pub(super) log: LoggedCalls,
     /// The journal of the run, with secrets.
     pub(super) replay: ReplayData,
@@ -65,7 +74,12 @@ pub(super) struct FinishedRun {
 impl FinishedRun {
     /// The approximate size of the run in memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.header.code.len() + self.log.memory_bytes() + self.replay.memory_bytes()
+        let pictures = self.pictures.iter().flatten().map(String::len);
+        self.header.code.len()
+            + self.answer.as_ref().map_or(0, String::len)
+            + pictures.sum::<usize>()
+            + self.log.memory_bytes()
+            + self.replay.memory_bytes()
     }
 }
 
@@ -119,15 +133,31 @@ impl Recording {
         if self.is_durable {
             run.duration = Timestamp::now().since(run.header.started);
         }
-        run.log.set_output(&outcome.stdout.text, &answer());
+        let answer = answer();
+        run.log.set_output(&outcome.stdout.text, &answer);
+        let is_full = self.recorder.record_detail() == RecordDetail::Full;
         let finished = FinishedRun {
             result: outcome.result.clone(),
             output_truncated: outcome.stdout.truncated,
+            pictures: if is_full { kept_pictures(&outcome.media) } else { Vec::new() },
+            answer: is_full.then_some(answer),
             tool_source,
             ..run
         };
         self.recorder.submit(finished)
     }
+}
+
+/// The pictures that a record keeps of what a program showed.
+fn kept_pictures(media: &[Media]) -> Vec<Option<String>> {
+    let mut room = MAX_PICTURE_BYTES;
+    let pictures = media.iter().filter(|media| media.kind == MediaKind::Image).take(MAX_PICTURES);
+    pictures
+        .map(|picture| {
+            room = room.checked_sub(picture.data.len())?;
+            Some(picture.data.clone())
+        })
+        .collect()
 }
 
 /// A copy of the events of a run, from now on. If the run has none, the copy says why.
@@ -151,6 +181,8 @@ impl UnfinishedRun {
             duration: self.log.begun().elapsed(),
             result: Err(Failure::Cancelled),
             output_truncated: false,
+            pictures: Vec::new(),
+            answer: None,
             log: self.log.take(),
             replay: self.events.as_ref().map_or(ReplayData::None, |events| events.take()),
             tool_source: ToolSource::Unknown,

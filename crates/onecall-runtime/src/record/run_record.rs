@@ -6,7 +6,7 @@ use std::sync::Arc;
 use onecall_core::storage::{
     ReplayData, ReplayObstacle, RunDetail, RunRecord, RunSummary, StoredCall,
 };
-use onecall_core::{Digest, EngineChoice, Failure, TextSizes, ToolSpec};
+use onecall_core::{Digest, EngineChoice, Failure, Picture, TextSizes, ToolSpec};
 use serde_json::json;
 
 use super::recording::FinishedRun;
@@ -86,6 +86,12 @@ pub(super) fn build(
         detail,
     };
     let is_full = record_detail == RecordDetail::Full;
+    let picture = |data: &Option<String>| {
+        let picture = Picture::parse(data.clone()?)?;
+        // Pictures can contain texts, and a text inside a picture cannot be replaced.
+        let text = String::from_utf8_lossy(&picture.bytes()).into_owned();
+        (redactor.redact(text.clone()) == text).then_some(picture)
+    };
     let program = redact(&header.code, LONGEST_PROGRAM);
     RunRecord {
         run: summary,
@@ -94,6 +100,7 @@ pub(super) fn build(
         argv: header.argv.iter().map(|word| redactor.redact(word.clone())).collect(),
         error_line: run.result.as_ref().err().and_then(|failure| failure.summary().line),
         output: is_full.then(|| redactor.redact(run.log.text(run.log.output).text.to_owned())),
+        pictures: run.pictures.iter().map(picture).collect(),
         tools: is_full.then(|| definitions(run, &spec_of)),
         calls,
     }

@@ -278,17 +278,22 @@ impl Runtime {
         Journal::for_record().inspect_err(no_randomness).ok()
     }
 
-    /// How the engine controls a run. A run that asks no person and has no journal pays nothing.
+    /// How the engine controls a run. A run that asks no person and has no journal pays nothing. A policy
+    /// may be replaced by one that has a person asked, and a run that an earlier process began may ask about
+    /// calls whose outcome is unknown.
     fn control<'a>(
         &'a self,
         journal: Option<&'a Journal>,
         held: &'a HeldCalls,
         names_value_type: bool,
     ) -> RunControl<'a> {
-        let can_wait = journal.is_some_and(Journal::is_durable) || self.approvals.is_some();
+        let may_ask = |it: &Approvals| !it.policy.is_empty() || self.access.policy.is_some();
+        let can_wait = self.approvals.as_ref().is_some_and(may_ask)
+            || journal.is_some_and(Journal::is_resumed);
         RunControl {
             user: self.access.principal.user.as_str(),
             names_value_type,
+            fast_names: "",
             held: can_wait.then_some(held),
             journal: journal.map(Journal::control),
         }

@@ -8,7 +8,7 @@ use onecall_core::{
     Failure, InPlaceReason, Outcome, OutcomeDetail, Program, RunContext, RunKind, RunLimits,
     ToolHost, ToolResolver,
 };
-use onecall_engine::{HeldCalls, ObservationSink, Session, choice_of};
+use onecall_engine::{HeldCalls, ObservationSink, RunControl, Session, choice_of};
 
 use super::ending::{build_outcome, until_stopped};
 use super::{RunStart, Runtime, ToolAccess};
@@ -127,6 +127,7 @@ impl Runtime {
         let is_repeated = journal.is_some_and(|it| it.is_resumed() || it.is_replay());
         let names = RunNames::new(resolver);
         let names_value_type = program.detail == OutcomeDetail::Brief && parsed.ends_with_value();
+        let fast_names = parsed.fast_names().join("\n");
         let admitted = tokio::select! {
             admitted = self.admit(&names, directory, program, parsed, &limits, !is_repeated) => admitted,
             () = observer.cancelled() => Err(Failure::Cancelled),
@@ -152,7 +153,10 @@ impl Runtime {
         let session = lease.as_mut().and_then(SessionLease::session).unwrap_or(&mut temporary);
         let started = Instant::now();
         let mut capture = Capture::new(limits.max_output_bytes, observer);
-        let control = self.control(journal, &held, names_value_type);
+        let control = RunControl {
+            fast_names: &fast_names,
+            ..self.control(journal, &held, names_value_type)
+        };
         let run = self.engines.run_in(session, program, &limits, &host, control, &mut capture);
         let result = until_stopped(run, journal, observer).await.map_err(|failure| match journal {
             Some(journal) => journal.explain_engine(failure),

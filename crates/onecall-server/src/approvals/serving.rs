@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onecall_core::{ApprovalWay, RunId};
+use onecall_core::{ApprovalWay, ClientInput, RunId};
 use onecall_gateway::{Gateway, RunFollower, RunRequest};
 use onecall_runtime::Observer;
 use rmcp::model::{
@@ -15,6 +15,7 @@ use super::input_required::{InputError, InputState, state_owner};
 use super::waiting::{ClientForms, RunReply, RunWaiter, WaitError, wait_for_run};
 use super::waiting_text::waiting_text;
 use crate::client;
+use crate::definitions::OWN_TOOLS;
 use crate::error::ToolRequestError;
 use crate::exposed;
 use crate::handler::Handler;
@@ -29,7 +30,7 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
         let gateway = self.gateway_for(&context.extensions).await;
-        let (progress, channel) = self.progress(&gateway, given, &context);
+        let (progress, channel) = self.progress(&gateway, given, &context).await;
         let client = progress.client();
         let follower = gateway.begin_durable(request, Arc::new(progress))?;
         let state = InputState::first(follower.run().clone());
@@ -48,7 +49,7 @@ impl Handler {
         if !gateway.owns_run(&state.run).await.map_err(WaitError::Store)? {
             return Err(WaitError::Unknown(run.to_owned()).into());
         }
-        let (progress, channel) = self.progress(&gateway, given, &context);
+        let (progress, channel) = self.progress(&gateway, given, &context).await;
         let following = follow(&gateway, &state.run, progress, channel)?;
         self.wait(state, following, given, context).await
     }
@@ -64,7 +65,7 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<Result<CallToolResponse, ToolRequestError>, ErrorData> {
         let gateway = self.gateway_for(&context.extensions).await;
-        let (progress, channel) = self.progress(&gateway, given, &context);
+        let (progress, channel) = self.progress(&gateway, given, &context).await;
         let owner = state_owner(gateway.user(), &progress.client(), given);
         let responses = given.input_responses.as_ref();
         let state = match InputState::open(&gateway, &owner, sealed, responses).await {
@@ -81,17 +82,18 @@ impl Handler {
     }
 
     /// The progress of a request. That of an exposed tool is passed on as its server reports it.
-    fn progress(
+    async fn progress(
         &self,
         gateway: &Gateway,
         given: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> (ClientProgress, ClientChannel) {
-        let budget = self.budget_for(&context.extensions);
-        match gateway.is_exposed(&given.name) {
-            true => ClientProgress::for_exposed_tool(self.client(), budget, context),
-            false => ClientProgress::new(self.client(), budget, context),
+        let name = given.name.as_ref();
+        let is_own = OWN_TOOLS.contains(&name);
+        if !is_own && gateway.find_exposed(name, &OWN_TOOLS).await.is_some() {
+            return self.exposed_progress(ClientInput::default(), context);
         }
+        ClientProgress::new(self.client(), self.budget_for(&context.extensions), context)
     }
 
     async fn wait(

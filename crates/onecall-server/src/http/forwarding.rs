@@ -1,12 +1,9 @@
 //! Requests that another gateway has to answer, because it has the session that they name.
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use http_body_util::BodyExt;
-use hyper::body::{Body, Bytes, Frame};
+use hyper::body::Bytes;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
@@ -16,7 +13,8 @@ use onecall_gateway::{Fleet, ForwardError, ForwardedRequest, ForwardedResponse, 
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use super::response::{PlainBody, text};
+use super::departed_clients::DepartureNotice;
+use super::response::{PartsBody, PlainBody, text};
 
 /// Where a request is answered.
 pub(super) enum Destination {
@@ -26,7 +24,7 @@ pub(super) enum Destination {
     Other(StoredGateway),
     /// Nowhere: the gateway that had the session has ended.
     Lost,
-    /// Nobody knows at present.
+    /// The store of the gateways cannot be read at present.
     Unknown,
 }
 
@@ -72,19 +70,22 @@ pub(super) fn handle_in(body: &[u8]) -> Option<String> {
     Some(message.params.arguments.session)
 }
 
-/// Sends a request to the gateway that has its session, and passes the answer on as it comes.
+/// Sends a request to the gateway that has its session, and passes the answer on as it comes. That gateway is
+/// told by `departure` if the client leaves before the answer has ended.
 pub(super) async fn forward(
     fleet: &Fleet,
     gateway: &StoredGateway,
     head: Parts,
     body: Bytes,
     principal: Option<Arc<Principal>>,
+    departure: Option<DepartureNotice>,
 ) -> Response<PlainBody> {
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
     let (method, headers, body) = (head.method, head.headers, body.into());
     let request = ForwardedRequest { method, target, headers, body, principal };
-    match fleet.forward(gateway, request).await {
-        Ok(response) => passed_on(response),
+    let forwarded = fleet.forward(gateway, request).await;
+    let response = match forwarded {
+        Ok(response) => return passed_on(response, departure),
         Err(ForwardError::Replaced) => lost_session(),
         Err(error @ ForwardError::Unanswered(_)) => {
             tracing::warn!("the gateway {} does not answer: {error}", gateway.id);
@@ -96,45 +97,41 @@ pub(super) async fn forward(
             tracing::warn!("cannot reach the gateway {}: {error}", gateway.id);
             unavailable("the gateway that has the session cannot be reached")
         }
-    }
+    };
+    departure.into_iter().for_each(DepartureNotice::answered);
+    response
 }
 
-fn passed_on(forwarded: ForwardedResponse) -> Response<PlainBody> {
+fn passed_on(
+    forwarded: ForwardedResponse,
+    departure: Option<DepartureNotice>,
+) -> Response<PlainBody> {
     let (status, headers) = (forwarded.status, forwarded.headers.clone());
     let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(pass_parts_on(forwarded, sender));
-    let mut response = Response::new(ForwardedBody(receiver).boxed());
+    tokio::spawn(pass_parts_on(forwarded, sender, departure));
+    let mut response = Response::new(PartsBody(receiver).boxed());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
 }
 
 /// Passes the parts of a body on until it ends or the client leaves.
-async fn pass_parts_on(mut forwarded: ForwardedResponse, client: mpsc::Sender<Bytes>) {
+async fn pass_parts_on(
+    mut forwarded: ForwardedResponse,
+    client: mpsc::Sender<Bytes>,
+    departure: Option<DepartureNotice>,
+) {
     loop {
         let part = tokio::select! {
             part = forwarded.next_part() => part,
             () = client.closed() => return,
         };
-        let Some(part) = part else { return };
+        let Some(part) = part else {
+            return departure.into_iter().for_each(DepartureNotice::answered);
+        };
         if client.send(part.into()).await.is_err() {
             return;
         }
-    }
-}
-
-/// The body of an answer that another gateway gives.
-struct ForwardedBody(mpsc::Receiver<Bytes>);
-
-impl Body for ForwardedBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|part| part.map(|part| Ok(Frame::data(part))))
     }
 }
 

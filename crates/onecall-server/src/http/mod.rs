@@ -7,6 +7,8 @@ mod allowed_names;
 mod authorization;
 mod connections;
 mod cors;
+mod departed_clients;
+mod detached_requests;
 mod forwarding;
 mod html;
 mod login_pages;
@@ -24,7 +26,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -64,6 +66,9 @@ const BACKLOG: u32 = 4096;
 
 /// How many bytes of an answer the operating system buffers for a client that does not read.
 const SEND_BUFFER_BYTES: usize = 256 * 1024;
+
+/// How much of the time that a gateway has to drain is kept for what it writes to the store at its end.
+const STORE_TIME: Duration = Duration::from_secs(3);
 
 /// How long a shutdown waits for answers to be sent.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -174,17 +179,27 @@ impl HttpServer {
         }
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
+        let mut drain_ends = None;
         tokio::select! {
-            never = accept(&self.listener, &router, &stopped, &mut tasks) => match never {},
+            never = async {
+                // What a client begins here is found through every other gateway.
+                if let Some(fleet) = gateway.fleet() {
+                    fleet.join().await;
+                }
+                accept(&self.listener, &router, &stopped, &mut tasks).await
+            } => match never {},
             never = router.maintain() => match never {},
             _ = interrupt.recv() => {}
             () = async {
                 _ = terminate.recv().await;
+                drain_ends = Some(Instant::now() + self.drain);
                 if !self.drain.is_zero() {
                     gateway.begin_drain();
+                    // The rest of the time is for the store, which may not answer.
+                    let for_requests = self.drain - STORE_TIME.min(self.drain / 4);
                     tokio::select! {
                         () = router.all_answered() => {}
-                        () = tokio::time::sleep(self.drain) => {}
+                        () = tokio::time::sleep(for_requests) => {}
                         _ = terminate.recv() => {}
                     }
                 }
@@ -198,7 +213,13 @@ impl HttpServer {
         let _ =
             timeout(SHUTDOWN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await;
         tasks.shutdown().await;
-        gateway.shutdown().await;
+        match drain_ends {
+            Some(end) if !self.drain.is_zero() => {
+                let left = end.saturating_duration_since(Instant::now());
+                gateway.shutdown_within(left.max(STORE_TIME / 2)).await;
+            }
+            _ => gateway.shutdown().await,
+        }
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use onecall_core::BoxFuture;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::active_users::ActiveUser;
 use super::connections::ActiveRequest;
@@ -48,6 +49,21 @@ pub(super) struct KeptUntilSent {
     pub(super) user: Option<ActiveUser>,
     /// Counts the request among those that are being answered.
     pub(super) pending: Option<PendingRequest>,
+}
+
+/// A body whose parts come from a task.
+pub(super) struct PartsBody(pub(super) mpsc::Receiver<Bytes>);
+
+impl Body for PartsBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|part| part.map(|part| Ok(Frame::data(part))))
+    }
 }
 
 /// A chunk of a response, which takes up its room until it is written to the socket.

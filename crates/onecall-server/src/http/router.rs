@@ -16,7 +16,7 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use onecall_core::Principal;
 use onecall_gateway::{
-    Fleet, Gateway, InvalidProof, LoginRefusal, PROOF_HEADER, ProvenRequest, UserLogins,
+    ALIVE_PATH, Fleet, Gateway, InvalidProof, LoginRefusal, PROOF_HEADER, ProvenRequest, UserLogins,
 };
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
@@ -27,6 +27,8 @@ use super::active_users::ActiveUsers;
 use super::allowed_names::{AllowedNames, RejectedHeader};
 use super::authorization::{UserAuthorization, is_metadata_path};
 use super::connections::{ActiveRequest, MAX_ADMITTED};
+use super::departed_clients::{CLIENT_LEFT_PATH, DepartedClient, DepartureNotice, forwarding_name};
+use super::detached_requests::DetachedRequests;
 use super::forwarding::{
     Destination, destination, forward, handle_in, lost_session, unknown_destination,
 };
@@ -35,12 +37,12 @@ use super::request_body::{BodyMemory, MAX_BODY_BYTES, ReceivedBody};
 use super::response::{
     KeptUntilSent, PlainBody, ResponseBody, metrics_page, rpc_error, text, with_budget,
 };
-use super::sessions::{HttpSessions, with_session_owner};
-use super::streams::RECONNECT_DELAY;
+use super::sessions::{HttpSessions, with_session_owner, with_stream_peer};
+use super::streams::{RECONNECT_DELAY, StreamPeer};
 use super::token::BearerToken;
 use super::{cors, login_pages};
 use crate::handler::Handler;
-use crate::page::{MAX_FORM_BYTES, OneTimeKey, Page, PageSettings, SignIn};
+use crate::page::{BrowserState, MAX_FORM_BYTES, OneTimeKey, Page, PageSettings, SignIn};
 use crate::response_budget::{ResponseBudget, ResponseBudgets};
 
 const MCP_PATH: &str = "/mcp";
@@ -48,7 +50,7 @@ const HEALTH_PATH: &str = "/health";
 const READY_PATH: &str = "/ready";
 const METRICS_PATH: &str = "/metrics";
 
-const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Error codes of JSON-RPC.
 const PARSE_ERROR: i32 = -32700;
@@ -63,13 +65,13 @@ pub(super) enum Access {
     Token(BearerToken),
     /// Users with a token of their own.
     Users(UserAuthorization),
-    /// Nobody: there is only the page, which has a key of its own.
+    /// No client: there is only the page, which is opened with a key of its own.
     Page,
 }
 
 impl Access {
-    /// The page, if people can prove who they are. Where everybody on the machine may send requests,
-    /// nobody can, so there is none: `onecall ui` shows one.
+    /// Creates the page, if people can prove who they are. Where every process of the machine may send
+    /// requests without a token there is no page; `onecall ui` shows one.
     fn page(&self, mut settings: PageSettings, gateway: &Arc<Gateway>) -> Option<Arc<Page>> {
         let sign_in = match (self, settings.owner.take()) {
             (Self::Page, Some(owner)) => SignIn::Key(OneTimeKey::new(owner)),
@@ -90,6 +92,8 @@ pub(super) struct HttpRouter {
     pending: PendingRequests,
     budgets: Arc<ResponseBudgets>,
     sessions: Arc<HttpSessions>,
+    /// Requests without a session that other gateways have forwarded.
+    detached: DetachedRequests,
     gateway: Arc<Gateway>,
     mcp: StreamableHttpService<Handler, HttpSessions>,
     page: Option<Arc<Page>>,
@@ -131,6 +135,7 @@ impl HttpRouter {
             pending,
             budgets,
             sessions,
+            detached: DetachedRequests::default(),
             gateway,
             mcp,
             page,
@@ -172,7 +177,7 @@ impl HttpRouter {
 
     /// Answers one request, which arrived at `local_address`.
     pub async fn handle(
-        &self,
+        self: &Arc<Self>,
         request: Request<Incoming>,
         local_address: SocketAddr,
         active_request: ActiveRequest,
@@ -186,7 +191,7 @@ impl HttpRouter {
     }
 
     async fn respond(
-        &self,
+        self: &Arc<Self>,
         request: Request<Incoming>,
         local_address: SocketAddr,
         active_request: &ActiveRequest,
@@ -245,9 +250,9 @@ impl HttpRouter {
         active_request: &ActiveRequest,
     ) -> Reply {
         let (head, body) = request.into_parts();
-        let signed_in = page.signed_in(&head.headers, local_address.port()).await;
+        let browser = page.browser_state(&head.headers, local_address.port()).await;
         let mut kept = KeptUntilSent::default();
-        if let Some(signed_in) = &signed_in {
+        if let BrowserState::SignedIn(signed_in) = &browser {
             if active_request.admit().is_err() {
                 return too_many_connections().into();
             }
@@ -263,13 +268,13 @@ impl HttpRouter {
         };
         kept.memory = reservation;
         let stopped = self.stopped.subscribe();
-        let response = page.respond(signed_in, &head, &bytes, local_address, stopped).await;
+        let response = page.respond(browser, &head, &bytes, local_address, stopped).await;
         Reply { response, kept }
     }
 
     /// Answers a request for which it matters who sends it.
     async fn respond_to_client(
-        &self,
+        self: &Arc<Self>,
         mut request: Request<Incoming>,
         active_request: &ActiveRequest,
     ) -> Reply {
@@ -293,7 +298,7 @@ impl HttpRouter {
 
     /// Answers a request that another gateway has forwarded, which has authorised it.
     async fn respond_to_gateway(
-        &self,
+        self: &Arc<Self>,
         fleet: &Fleet,
         proof: HeaderValue,
         request: Request<Incoming>,
@@ -312,6 +317,9 @@ impl HttpRouter {
                 return text(StatusCode::FORBIDDEN, &format!("Forbidden: {error}\n")).into();
             }
         };
+        if request.uri().path() == ALIVE_PATH {
+            return text(StatusCode::OK, "alive").into();
+        }
         if active_request.admit().is_err() {
             return too_many_connections().into();
         }
@@ -325,7 +333,41 @@ impl HttpRouter {
             let message = "Forbidden: the gateways of this fleet do not have the same `users`\n";
             return text(StatusCode::FORBIDDEN, message).into();
         }
+        if request.uri().path() == CLIENT_LEFT_PATH {
+            return self.note_departure(principal.as_deref(), &proven, request).await;
+        }
         self.serve_as(principal, RequestOrigin::Gateway(proven), request).await
+    }
+
+    /// Notes that a client has left whose request another gateway has forwarded.
+    async fn note_departure(
+        &self,
+        principal: Option<&Principal>,
+        proven: &ProvenRequest,
+        request: Request<Incoming>,
+    ) -> Reply {
+        let read = match self.memory.read(request.into_body()).await {
+            Ok(read) => read,
+            Err(status) => return body_error(status).into(),
+        };
+        if !proven.has_body(&read.bytes) {
+            return other_request().into();
+        }
+        let user = principal.map(|principal| &principal.user);
+        let is_known = match serde_json::from_slice(&read.bytes) {
+            Ok(DepartedClient { session: Some(session), forwarding }) => {
+                user.is_none_or(|user| self.sessions.belongs_to(&session, user))
+                    && self.sessions.note_departure(&session, &forwarding)
+            }
+            Ok(DepartedClient { session: None, forwarding }) => {
+                self.detached.note_departure(&forwarding, user)
+            }
+            Err(_) => false,
+        };
+        match is_known {
+            true => text(StatusCode::OK, "noted").into(),
+            false => unknown_session().into(),
+        }
     }
 
     /// Answers a request for a page of a login. The gateway that has begun the login answers it.
@@ -346,7 +388,7 @@ impl HttpRouter {
             (RequestOrigin::Client, Some(fleet)) => {
                 match destination(fleet, &login_pages::handle_in(&head)).await {
                     Destination::Other(gateway) => {
-                        forward(fleet, &gateway, head, form.bytes, None).await
+                        forward(fleet, &gateway, head, form.bytes, None, None).await
                     }
                     Destination::Unknown => unknown_destination(),
                     // The page says that the link cannot be used.
@@ -362,7 +404,7 @@ impl HttpRouter {
 
     /// Answers a request of this user, or of the only one.
     async fn serve_as(
-        &self,
+        self: &Arc<Self>,
         principal: Option<Arc<Principal>>,
         origin: RequestOrigin,
         mut request: Request<Incoming>,
@@ -455,8 +497,8 @@ impl HttpRouter {
         }
     }
 
-    async fn serve(&self, origin: RequestOrigin, request: Request<Incoming>) -> Reply {
-        let (head, body) = request.into_parts();
+    async fn serve(self: &Arc<Self>, origin: RequestOrigin, request: Request<Incoming>) -> Reply {
+        let (mut head, body) = request.into_parts();
         let ReceivedBody { bytes, reservation } = match head.method {
             Method::POST => match self.memory.read(body).await {
                 Ok(read) => read,
@@ -471,7 +513,12 @@ impl HttpRouter {
             return Reply { response: other_request(), kept };
         }
         match self.destination(&origin, &head, &bytes).await {
-            Destination::Here => self.serve_here(head, bytes, kept).await,
+            Destination::Here => match origin {
+                RequestOrigin::Client => {
+                    with_stream_peer(StreamPeer::Client, self.serve_here(head, bytes, kept)).await
+                }
+                RequestOrigin::Gateway(_) => self.serve_forwarded(head, bytes, kept).await,
+            },
             Destination::Lost => Reply { response: lost_session(), kept },
             Destination::Unknown => Reply { response: unknown_destination(), kept },
             Destination::Other(gateway) => {
@@ -480,10 +527,33 @@ impl HttpRouter {
                 let is_answered = head.method == Method::POST;
                 let pending = is_answered.then(|| self.pending.begin());
                 let kept = KeptUntilSent { pending, ..kept };
-                let response = forward(fleet, &gateway, head, bytes, principal).await;
+                let stopped = self.stopped.subscribe();
+                let departure = DepartureNotice::of(fleet, &gateway, &mut head, stopped);
+                let departure = Some(departure);
+                let response = forward(fleet, &gateway, head, bytes, principal, departure).await;
                 Reply { response, kept }
             }
         }
+    }
+
+    /// Answers a request that another gateway has forwarded.
+    async fn serve_forwarded(
+        self: &Arc<Self>,
+        head: Parts,
+        bytes: Bytes,
+        kept: KeptUntilSent,
+    ) -> Reply {
+        let name = forwarding_name(&head);
+        if let (Some(name), false) = (&name, head.headers.contains_key(SESSION_HEADER)) {
+            let principal = head.extensions.get::<Arc<Principal>>();
+            let user = principal.map(|principal| self.active_users.register(&principal.user));
+            let (router, name) = (Arc::clone(self), name.clone());
+            let work = async move { router.serve_here(head, bytes, kept).await };
+            let response = self.detached.answer(name, user, work).await;
+            return response.unwrap_or_else(removed_user).into();
+        }
+        let peer = StreamPeer::Gateway(name);
+        with_stream_peer(peer, self.serve_here(head, bytes, kept)).await
     }
 
     /// Answers a request for which this gateway has what it needs.
@@ -532,9 +602,9 @@ enum RequestOrigin {
 }
 
 /// A response, and what has to be kept until it is sent.
-struct Reply {
-    response: Response<PlainBody>,
-    kept: KeptUntilSent,
+pub(super) struct Reply {
+    pub(super) response: Response<PlainBody>,
+    pub(super) kept: KeptUntilSent,
 }
 
 impl From<Response<PlainBody>> for Reply {
@@ -624,7 +694,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     value.is_some_and(|value| value.starts_with("application/json"))
 }
 
-/// An error response if the body cannot be an MCP message.
 /// Whether a message asks for something to be done. What finishes other work passes: responses,
 /// notifications, and pings, which keep a client from leaving.
 fn begins_work(bytes: &[u8]) -> bool {
@@ -650,6 +719,7 @@ fn stopping() -> Response<PlainBody> {
     response
 }
 
+/// An error response if the body cannot be an MCP message.
 fn invalid_message(bytes: &[u8]) -> Option<Response<PlainBody>> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
         let message = "Parse error: the body is not JSON";

@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use futures_util::stream::{self, FuturesUnordered};
 use futures_util::{Stream, StreamExt};
-use hyper::http::request::Parts;
 use onecall_core::{GatewayId, UserName};
-use onecall_gateway::PROOF_HEADER;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    GetExtensions, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+    JsonRpcRequest, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionConfig,
@@ -45,6 +43,17 @@ pub(crate) const CLIENT_HAS_LEFT: &str = "the client has left";
 tokio::task_local! {
     /// The user whose request is being handled. rmcp creates sessions without saying for whom.
     static SESSION_OWNER: UserName;
+    /// Who has sent the request that is being handled. rmcp opens streams without saying for whom.
+    static STREAM_PEER: StreamPeer;
+}
+
+/// Handles a request; the streams that it opens are for `peer`.
+pub(super) async fn with_stream_peer<T>(peer: StreamPeer, work: impl Future<Output = T>) -> T {
+    STREAM_PEER.scope(peer, work).await
+}
+
+fn stream_peer() -> StreamPeer {
+    STREAM_PEER.try_with(StreamPeer::clone).unwrap_or(StreamPeer::Client)
 }
 
 /// Handles a request; a session that it begins belongs to `owner`.
@@ -96,6 +105,12 @@ impl HttpSessions {
     /// Whether the session with this id was begun by this user.
     pub fn belongs_to(&self, id: &str, user: &UserName) -> bool {
         self.table.is_owned_by(id, user)
+    }
+
+    /// Notes that a client has left that was connected to another gateway. Returns whether the request that
+    /// it has waited for is known.
+    pub fn note_departure(&self, session: &str, forwarding: &str) -> bool {
+        self.table.note_departure(session, forwarding)
     }
 
     /// Periodically cancels requests whose clients have disconnected, and closes idle sessions.
@@ -186,20 +201,13 @@ impl SessionManager for HttpSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError>
     {
-        let ClientJsonRpcMessage::Request(JsonRpcRequest { id: request, request: content, .. }) =
-            &message
-        else {
+        let ClientJsonRpcMessage::Request(JsonRpcRequest { id: request, .. }) = &message else {
             return Err(HttpSessionError::NoRequest);
-        };
-        let head = content.extensions().get::<Parts>();
-        let is_forwarded = head.is_some_and(|head| head.headers.contains_key(PROOF_HEADER));
-        let peer = match is_forwarded && self.gateway.is_some() {
-            true => StreamPeer::Gateway,
-            false => StreamPeer::Client,
         };
         let request = request.clone();
         // Registered before the request is sent, because the client may disconnect at any moment.
-        let Some(mut listener) = StreamListener::for_request(&self.table, id, &request, peer)
+        let Some(mut listener) =
+            StreamListener::for_request(&self.table, id, &request, stream_peer())
         else {
             let refusal = ServerSseMessage::from_message(request_id::in_use(request));
             return Ok(stream::iter([refusal]).left_stream());
@@ -230,7 +238,7 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError>
     {
-        let listener = StreamListener::for_get(&self.table, id, None);
+        let listener = StreamListener::for_get(&self.table, id, None, stream_peer());
         Ok(TrackedStream::new(
             listener,
             self.local.create_standalone_stream(&self.local_id(id)).await?,
@@ -247,6 +255,7 @@ impl SessionManager for HttpSessions {
             &self.table,
             id,
             self.table.request_of_event(id, &last_event_id),
+            stream_peer(),
         );
         Ok(TrackedStream::new(
             listener,

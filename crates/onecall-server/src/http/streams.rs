@@ -30,6 +30,10 @@ pub(super) const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 /// ended.
 const RESUME_GRACE: Duration = Duration::from_secs(2);
 
+/// How long a request is remembered after the connection of another gateway was lost, which may still say
+/// that the client has left.
+const DEPARTURE_GRACE: Duration = Duration::from_secs(10);
+
 /// The number of sessions is at its limit, and all are in use.
 pub(super) struct TooManySessions;
 
@@ -66,13 +70,20 @@ struct RunningRequest {
 }
 
 /// Who has sent a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StreamPeer {
     /// Its client.
     Client,
     /// Another gateway. That its connection is lost says nothing about the client: the gateway may have
-    /// ended, and then the client asks for its answer at another one.
-    Gateway,
+    /// ended, and then the client asks for its answer at another one. If the client has left, the gateway
+    /// says so, with the name that it has given to the request.
+    Gateway(Option<String>),
+}
+
+impl StreamPeer {
+    fn is_gateway(&self) -> bool {
+        matches!(self, Self::Gateway(_))
+    }
 }
 
 impl HttpSession {
@@ -155,19 +166,38 @@ impl HttpSessionTable {
     pub fn take_abandoned(&self) -> Vec<(SessionId, RequestId)> {
         let mut found = Vec::new();
         for (id, session) in self.lock().iter_mut() {
-            let grace = if session.can_resume { RESUME_GRACE } else { Duration::ZERO };
+            let of_client = if session.can_resume { RESUME_GRACE } else { Duration::ZERO };
             session.running.retain_mut(|running| {
+                let is_of_gateway = running.peer.is_gateway();
+                let grace = if is_of_gateway { DEPARTURE_GRACE } else { of_client };
                 if running.disconnected_at.is_none_or(|since| since.elapsed() < grace) {
                     return true;
                 }
                 running.disconnected_at = None;
-                if running.peer == StreamPeer::Client {
+                if !is_of_gateway {
                     found.push((Arc::clone(id), running.request.clone()));
                 }
-                running.peer == StreamPeer::Client
+                !is_of_gateway
             });
         }
         found
+    }
+
+    /// Notes that a client has left that was connected to another gateway. Returns whether the request that
+    /// it has waited for is known.
+    pub fn note_departure(&self, session: &str, forwarding: &str) -> bool {
+        let mut sessions = self.lock();
+        let Some(session) = sessions.get_mut(session) else { return false };
+        let is_meant = |running: &&mut RunningRequest| match &running.peer {
+            StreamPeer::Gateway(name) => name.as_deref() == Some(forwarding),
+            StreamPeer::Client => false,
+        };
+        let Some(running) = session.running.iter_mut().find(is_meant) else { return false };
+        running.peer = StreamPeer::Client;
+        running.disconnected_at.get_or_insert_with(Instant::now);
+        drop(sessions);
+        self.disconnected.notify_one();
+        true
     }
 
     /// Puts back a request that could not be cancelled yet.
@@ -219,6 +249,11 @@ impl StreamListener {
         let mut sessions = table.lock();
         let mut number = 0;
         if let Some(session) = sessions.get_mut(id) {
+            // A request whose gateway has ended is sent again.
+            session.running.retain(|running| {
+                let is_lost = running.peer.is_gateway() && running.disconnected_at.is_some();
+                !(is_lost && running.request == *request)
+            });
             if session.find(request).is_some() {
                 return None;
             }
@@ -242,13 +277,14 @@ impl StreamListener {
         table: &Arc<HttpSessionTable>,
         id: &SessionId,
         request: Option<RequestId>,
+        peer: StreamPeer,
     ) -> Self {
         let mut number = 0;
         if let Some(session) = table.lock().get_mut(id) {
             session.can_resume = true;
             number = session.add_listener();
             if let Some(running) = request.as_ref().and_then(|request| session.find(request)) {
-                running.listener = number;
+                (running.listener, running.peer) = (number, peer);
                 running.disconnected_at = None;
             }
         }

@@ -96,6 +96,11 @@ impl BearerToken {
         scheme.eq_ignore_ascii_case(b"bearer ") && self.matches(sent.trim_ascii())
     }
 
+    /// The SHA-256 digest of the token.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::from_bytes(self.0)
+    }
+
     /// Compares in constant time: digests have the same length, and every byte is compared.
     pub(crate) fn matches(&self, sent: &[u8]) -> bool {
         let sent = Digest::of(sent).into_bytes();

@@ -66,14 +66,14 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
         }
         @if rows.is_empty() { div.empty { p { "No row of the trail matches." } } } @else { div.scroll { table {
             caption.sr { "Rows of the audit trail, newest first" }
-            thead { tr { th.number scope="col" { "Row" } th scope="col" { "When" } th scope="col" { "User" } th scope="col" { "Tool" }
-                th scope="col" { "What" } th scope="col" { "Run" } } }
+            thead { tr { th.number scope="col" { "Row" } th scope="col" { "When" } th scope="col" { "What" } th scope="col" { "Tool" }
+                th scope="col" { "User" } th scope="col" { "Run" } } }
             tbody { @for AuditRow { number, entry, .. } in &rows { tr {
                 td.number { (number) }
                 td.nowrap { (text::time(entry.at)) }
-                td { (text::line(&entry.user, 60)) }
-                td { (text::line(entry.tool(), 80)) }
                 td { (what(entry)) }
+                td { (text::line(entry.tool(), 80)) }
+                td { (text::line(&entry.user, 60)) }
                 td { @if !entry.run().is_empty() { a.id href={ "/page/runs/" (super::fields::segment(entry.run())) } { (text::line(entry.run(), 40)) } } }
             } } }
         } } }

@@ -48,7 +48,7 @@ pub(super) fn bars(title: &str, axis: &Axis, series: &[Series<'_>]) -> Markup {
     figure(title, axis, series, most, &picture)
 }
 
-/// Lines, one for each series.
+/// Lines, one for each series. An interval without a value is a gap.
 pub(super) fn lines(title: &str, axis: &Axis, series: &[Series<'_>]) -> Markup {
     let count = series.iter().map(|it| it.values.len()).max().unwrap_or(0);
     let most = series.iter().flat_map(|it| &it.values).copied().max().unwrap_or(0);
@@ -56,11 +56,22 @@ pub(super) fn lines(title: &str, axis: &Axis, series: &[Series<'_>]) -> Markup {
     let y = |value: u64| HEIGHT - 2 - value.saturating_mul(HEIGHT - 6) / most.max(1);
     let picture = html! {
         @for one in series {
-            @let points: String = (0_u64..).zip(&one.values).map(|(index, value)| format!("{},{} ", index * step + step / 2, y(*value))).collect();
-            polyline class=(one.class) points=(points.trim_end()) {}
+            @for part in parts(&one.values) {
+                @let points: Vec<String> = part.iter().map(|(index, value)| format!("{},{}", index * step + step / 2, y(*value))).collect();
+                // A line needs two points.
+                @let before = match part.as_slice() { [(index, value)] => format!("{},{} ", index * step, y(*value)), _ => String::new() };
+                polyline class=(one.class) points={ (before) (points.join(" ")) } {}
+            }
         }
     };
     figure(title, axis, series, most, &picture)
+}
+
+/// The values between intervals that have none, with their indices.
+fn parts(values: &[u64]) -> Vec<Vec<(u64, u64)>> {
+    let numbered: Vec<(u64, u64)> = (0..).zip(values.iter().copied()).collect();
+    let parts = numbered.split(|(_, value)| *value == 0).filter(|part| !part.is_empty());
+    parts.map(<[(u64, u64)]>::to_vec).collect()
 }
 
 /// The chart with its title, legend, scale and table.
@@ -81,13 +92,13 @@ fn figure(title: &str, axis: &Axis, series: &[Series<'_>], most: u64, picture: &
         figure.chart {
             figcaption { strong { (title) }
                 @if series.len() > 1 { span.legend { @for one in series { span class={ "key " (one.class) } { (one.name) } } } }
-                span.scale { ((axis.write)(most)) }
+                @if most > 0 { span.scale { "up to " ((axis.write)(most)) } }
             }
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label={ (title) ". " (sums.join(", ")) } {
+            @if most == 0 { p.muted { "Nothing in this time." } } @else { svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label={ (title) ". " (sums.join(", ")) } {
                 line.grid x1="0" x2=(WIDTH) y1=(HEIGHT / 2) y2=(HEIGHT / 2) {}
                 line.grid x1="0" x2=(WIDTH) y1=(HEIGHT - 1) y2=(HEIGHT - 1) {}
                 (picture)
-            }
+            } }
             div.axis aria-hidden="true" { span { (text::time(moment(0))) } span { (text::time(moment(count))) } }
             details { summary { "As a table" } div.scroll { table {
                 caption.sr { (title) }
@@ -98,5 +109,16 @@ fn figure(title: &str, axis: &Axis, series: &[Series<'_>], most: u64, picture: &
                 } } }
             } } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_gaps_where_nothing_is_known() {
+        assert_eq!(parts(&[0, 3, 4, 0, 0, 5]), [vec![(1, 3), (2, 4)], vec![(5, 5)]]);
+        assert_eq!(parts(&[0, 0]), Vec::<Vec<(u64, u64)>>::new());
     }
 }

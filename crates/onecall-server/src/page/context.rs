@@ -10,7 +10,6 @@ use onecall_runtime::Redactor;
 
 use super::error::PageError;
 use super::fields::Fields;
-use super::figures::FiguresCache;
 use super::run::Replayer;
 use super::viewer::{Reach, Viewer};
 
@@ -20,7 +19,8 @@ pub(super) struct PageContext {
     /// The gateway as the reader sees it.
     pub(super) gateway: Arc<Gateway>,
     pub(super) viewer: Viewer,
-    pub(super) figures: Arc<FiguresCache>,
+    /// Whether the reader's browser runs on this machine, because only this machine reaches the page.
+    pub(super) is_here: bool,
     /// Runs recorded programs again, where that is possible.
     pub(super) replayer: Option<Arc<dyn Replayer>>,
     /// The first segment of the path, which names the part of the page.
@@ -76,7 +76,7 @@ impl PageContext {
         Ok(questions)
     }
 
-    /// Whether the reader sees a durable run. A run that is not stored belongs to nobody.
+    /// Whether the reader sees a durable run. A run that is not stored is not seen.
     pub(super) fn sees_durable_run(&self, run: &RunId) -> Result<bool, PageError> {
         if self.viewer.reach == Reach::Everyone {
             return Ok(true);

@@ -3,6 +3,7 @@
 use hyper::StatusCode;
 use maud::{Markup, html};
 use onecall_core::storage::StoreError;
+use onecall_gateway::LoginRefusal;
 use thiserror::Error;
 
 use super::text;
@@ -28,6 +29,9 @@ pub(super) enum PageError {
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// It cannot be found out who the reader is.
+    #[error(transparent)]
+    Unavailable(LoginRefusal),
 }
 
 impl PageError {
@@ -37,7 +41,7 @@ impl PageError {
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Store(_) | Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -47,7 +51,8 @@ impl PageError {
             Self::Forbidden(_) => "Not allowed",
             Self::Invalid(_) => "This cannot be done",
             Self::Failed(_) => "Something failed",
-            Self::Store(_) => "The store cannot be read",
+            Self::Store(StoreError::Full { .. }) => "The disk is full",
+            Self::Store(_) | Self::Unavailable(_) => "The store cannot be used",
         }
     }
 
@@ -84,6 +89,7 @@ fn advice(error: &StoreError) -> &'static str {
         StoreError::Unreachable { .. } => {
             "Check that the database runs and can be reached. Programs that do not need it go on."
         }
+        StoreError::Full { .. } => "Nothing was changed. Make room on the disk, and try again.",
         StoreError::Database { .. } => {
             "Another process may be using it at the moment. If this page comes again, run `onecall doctor`."
         }

@@ -12,9 +12,8 @@ use hyper::body::{Bytes, Frame};
 use onecall_core::storage::{CompleteStore, RunFilter};
 use tokio::sync::watch;
 
-use super::Page;
 use super::reply::add_headers;
-use super::viewer::Viewer;
+use super::{BrowserState, Page};
 use crate::http::PlainBody;
 
 /// How often the store is looked at while a page is open.
@@ -55,7 +54,7 @@ impl ChangeWatch {
     }
 }
 
-/// Looks at the store until nobody watches it any more.
+/// Looks at the store until no page is open any more.
 async fn look(store: Arc<dyn CompleteStore>, changes: Weak<watch::Sender<u64>>) {
     let mut last = None;
     loop {
@@ -80,7 +79,8 @@ fn mark(store: &dyn CompleteStore) -> StoreMark {
 /// A stream of events for one open page.
 struct OpenStream {
     page: Arc<Page>,
-    viewer: Viewer,
+    /// The secret of the session that the page is open in.
+    secret: String,
     /// Keeps the store watched.
     _watch: Arc<watch::Sender<u64>>,
     changes: watch::Receiver<u64>,
@@ -104,13 +104,13 @@ impl OpenStream {
             }
             () = async { _ = self.stopped.wait_for(|stopped| *stopped).await; } => None,
             () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => {
-                // A session whose user was removed ends here at the latest.
-                let name = &self.viewer.principal.user;
-                let is_removed = match &self.page.sign_in {
-                    super::SignIn::Users(users) => users.is_removed(name).await.unwrap_or(false),
-                    _ => false,
-                };
-                (!is_removed).then(|| Bytes::from_static(b": open\n\n"))
+                // When the session cannot be used any more, the stream ends here at the latest.
+                match self.page.state_of(&self.secret).await {
+                    BrowserState::SignedIn(_) | BrowserState::Unavailable(_) => {
+                        Some(Bytes::from_static(b": open\n\n"))
+                    }
+                    BrowserState::SignedOut | BrowserState::Unconfirmed => None,
+                }
             }
         }
     }
@@ -120,13 +120,13 @@ impl Page {
     /// The response that stays open and sends an event after each change.
     pub(super) fn events(
         self: &Arc<Self>,
-        viewer: Viewer,
+        secret: String,
         stopped: watch::Receiver<bool>,
     ) -> Response<PlainBody> {
         let watch = self.changes.subscribe();
         let changes = watch.subscribe();
         let page = Arc::clone(self);
-        let open = OpenStream { page, viewer, _watch: watch, changes, stopped, is_new: true };
+        let open = OpenStream { page, secret, _watch: watch, changes, stopped, is_new: true };
         let pieces = stream::unfold(open, async |mut open| {
             let piece = open.next().await?;
             Some((piece, open))

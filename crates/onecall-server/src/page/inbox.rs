@@ -114,7 +114,7 @@ pub(super) fn card(
                     div { dt { "Client" } dd { (text::line(&run.client, 80)) } }
                 }
                 div { dt { "Asked" } dd { (text::time(question.asked)) } }
-                div { dt { "Denied by itself" } dd { (text::time(question.expires)) } }
+                div { dt { "Denied without an answer" } dd { (text::time(question.expires)) } }
             }
             @if question.kind == QuestionKind::Unknown {
                 p { "The gateway ended while this call was under way. Look at what it should have done, and answer." }

@@ -22,15 +22,19 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
                     %3Crect width='16' height='16' rx='4' fill='%232458c6'/%3E%3Ccircle cx='8' cy='8' \
                     r='3.5' fill='none' stroke='white' stroke-width='2'/%3E%3C/svg%3E";
 
-/// What a browser may do with a page: use this style and this script, show pictures that are a part of the
-/// page, and send forms and requests to where it came from.
+/// What a browser may do with a page: use this style and this script, show pictures of the page, and send forms and requests to where it came from.
 pub(super) static SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; connect-src 'self'; \
+        "default-src 'none'; style-src '{}'; script-src '{}'; img-src 'self' data:; connect-src 'self'; \
          form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         source(STYLE),
         source(SCRIPT)
     )
+});
+
+/// What a browser may do with a file: use this style, and show pictures that are a part of the file.
+static FILE_POLICY: LazyLock<String> = LazyLock::new(|| {
+    format!("default-src 'none'; style-src '{}'; img-src data:; base-uri 'none'", source(STYLE))
 });
 
 fn source(text: &str) -> String {
@@ -86,7 +90,7 @@ pub(super) fn standalone(title: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title))
+            (head(title, html! { meta http-equiv="Content-Security-Policy" content=(*FILE_POLICY); }))
             body { main #main { h1 { (title) } (body) } }
         }
     }
@@ -96,16 +100,17 @@ fn document(title: &str, kind: &str, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title))
+            (head(title, html! {}))
             body data-kind=(kind) { (content) script { (PreEscaped(SCRIPT)) } }
         }
     }
 }
 
-fn head(title: &str) -> Markup {
+fn head(title: &str, more: Markup) -> Markup {
     html! {
         head {
             meta charset="utf-8";
+            (more)
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="robots" content="noindex";

@@ -5,6 +5,7 @@
 //! templates, which escape it, and through `text`, which shows what is invisible.
 
 mod audit;
+mod browser;
 mod chart;
 mod context;
 mod error;
@@ -13,6 +14,7 @@ mod fields;
 mod figures;
 mod inbox;
 mod layout;
+mod older_runs;
 mod overview;
 mod parts;
 mod policy;
@@ -21,6 +23,7 @@ mod reply;
 mod routes;
 mod run;
 mod run_list;
+mod server_logins;
 mod servers;
 mod session;
 mod sign_in;
@@ -37,27 +40,28 @@ use hyper::body::Bytes;
 use hyper::header::{HOST, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
-use onecall_core::storage::CompleteStore;
-use onecall_core::{Secret, Timestamp, UserName};
+use onecall_core::storage::{CompleteStore, StoreError};
+use onecall_core::{Secret, Timestamp};
 use onecall_gateway::{Authenticator, Gateway};
 use tokio::sync::watch;
 
+pub(crate) use self::browser::BrowserState;
+use self::browser::SignedIn;
 use self::context::PageContext;
 use self::events::ChangeWatch;
 use self::fields::Fields;
-use self::figures::FiguresCache;
-use self::provider_login::PendingLogins;
 use self::reply::{PageReply, see_other};
 pub use self::run::{ReplayReport, Replayer};
-use self::session::{BrowserSessions, Identity, PageCookie, form_check, is_form_check};
+use self::session::{PageCookie, form_check, is_form_check};
 pub(crate) use self::sign_in::OneTimeKey;
-use self::viewer::{Reach, Viewer};
+use self::viewer::Viewer;
 use crate::http::{BearerToken, PlainBody};
 
 /// The longest form that is read.
 pub(crate) const MAX_FORM_BYTES: usize = 1024 * 1024;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// What the page needs.
 pub struct PageSettings {
@@ -96,41 +100,24 @@ pub(crate) struct Page {
     gateway: Arc<Gateway>,
     sign_in: SignIn,
     public_url: Option<String>,
-    sessions: BrowserSessions,
-    pending_logins: PendingLogins,
     changes: ChangeWatch,
-    figures: Arc<FiguresCache>,
     replayer: Option<Arc<dyn Replayer>>,
 }
 
-/// A browser that has signed in.
-pub(crate) struct SignedIn {
-    viewer: Viewer,
-    /// The secret in the browser's cookie.
-    secret: String,
-}
-
-impl SignedIn {
-    /// The user whose requests end when the user is removed.
-    pub(crate) fn user(&self) -> &UserName {
-        &self.viewer.principal.user
-    }
-}
-
 impl Page {
+    /// Creates the page. Must be called inside a tokio runtime.
     pub(crate) fn new(settings: PageSettings, sign_in: SignIn, gateway: Arc<Gateway>) -> Arc<Self> {
         let PageSettings { store, public_url, replayer, owner: _ } = settings;
-        Arc::new(Self {
+        let page = Arc::new(Self {
             changes: ChangeWatch::new(Arc::clone(&store)),
             store,
             gateway,
             sign_in,
             public_url,
-            sessions: BrowserSessions::default(),
-            pending_logins: PendingLogins::default(),
-            figures: Arc::default(),
             replayer,
-        })
+        });
+        tokio::spawn(older_runs::add_to_figures(Arc::downgrade(&page)));
+        page
     }
 
     /// Whether a path belongs to the page.
@@ -138,36 +125,10 @@ impl Page {
         path == "/page" || path.starts_with("/page/")
     }
 
-    /// Who has signed in with the browser that sends a request, if anyone has.
-    pub(crate) async fn signed_in(&self, headers: &HeaderMap, port: u16) -> Option<SignedIn> {
-        let secret = self.cookie(port).secret(headers)?.to_owned();
-        let viewer = self.viewer(self.sessions.identity(&secret)?).await?;
-        Some(SignedIn { viewer, secret })
-    }
-
-    /// The person with this identity; `None` if the user or the token was removed.
-    async fn viewer(&self, identity: Identity) -> Option<Viewer> {
-        let users = match &self.sign_in {
-            SignIn::Key(key) => return Some(Viewer::local(key.owner())),
-            SignIn::Token(_) => return Some(Viewer::local(UserName::local().as_str())),
-            SignIn::Users(users) => users,
-        };
-        let principal = match identity {
-            Identity::Token(token) => users.authenticate(token.reveal()).await.ok()?,
-            Identity::Provider(principal) => {
-                let is_removed = users.is_removed(&principal.user).await.unwrap_or(true);
-                (!is_removed).then_some(principal)?
-            }
-            Identity::Local => return None,
-        };
-        let reach = if users.is_admin(&principal) { Reach::Everyone } else { Reach::Own };
-        Some(Viewer::user(principal, reach))
-    }
-
     /// Answers a request. `stopped` ends event streams.
     pub(crate) async fn respond(
         self: &Arc<Self>,
-        signed_in: Option<SignedIn>,
+        browser: BrowserState,
         head: &Parts,
         body: &Bytes,
         address: SocketAddr,
@@ -184,13 +145,16 @@ impl Page {
             return reply::outside(StatusCode::FORBIDDEN, "Not allowed", message);
         }
         let cookie = self.cookie(address.port());
-        if let Some(response) =
-            self.respond_outside(rest, head, &form, &cookie, signed_in.as_ref()).await
+        let is_signed_in = matches!(browser, BrowserState::SignedIn(_));
+        if let Some(response) = self.respond_outside(rest, head, &form, &cookie, is_signed_in).await
         {
             return response;
         }
-        let Some(SignedIn { viewer, secret }) = signed_in else {
-            return self.sign_in_page(path, None);
+        let SignedIn { viewer, secret } = match browser {
+            BrowserState::SignedIn(signed_in) => signed_in,
+            BrowserState::Unconfirmed => return self.confirm(head, &form),
+            BrowserState::SignedOut => return self.sign_in_page(path, None),
+            BrowserState::Unavailable(error) => return error.into(),
         };
         if head.method == Method::POST
             && !is_form_check(form.raw("check").unwrap_or_default(), &secret)
@@ -200,11 +164,13 @@ impl Page {
             return reply::outside(StatusCode::FORBIDDEN, "Not allowed", message);
         }
         if rest == "sign-out" && head.method == Method::POST {
-            self.sessions.end(&secret);
-            return reply::with_cookie(see_other("/page/"), cookie.remove());
+            return match self.end_session(&secret).await {
+                Ok(()) => reply::with_cookie(see_other("/page/"), cookie.remove()),
+                Err(error) => browser::unavailable(&error.into()),
+            };
         }
         if rest == "events" {
-            return self.events(viewer, stopped);
+            return self.events(secret, stopped);
         }
         let context = self.context(viewer, &secret, rest, head, form).await;
         let is_post = head.method == Method::POST;
@@ -223,7 +189,7 @@ impl Page {
         PageContext {
             store: Arc::clone(&self.store),
             gateway: self.gateway.for_principal(&viewer.principal).await,
-            figures: Arc::clone(&self.figures),
+            is_here: matches!(self.sign_in, SignIn::Key(_)),
             replayer: self.replayer.clone(),
             viewer,
             part,
@@ -234,6 +200,16 @@ impl Page {
             redactor: self.gateway.redactor(),
             open: OnceLock::new(),
         }
+    }
+
+    /// Reads or writes the store on a thread that may wait for it.
+    async fn with_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn CompleteStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let store = Arc::clone(&self.store);
+        let stopped = |_| StoreError::Disabled { reason: "this process ends".to_owned() };
+        tokio::task::spawn_blocking(move || work(store.as_ref())).await.map_err(stopped)?
     }
 
     fn cookie(&self, port: u16) -> PageCookie {

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
+use onecall_core::storage::{Counter, Figures};
 
 use super::chart::{Axis, Series, bars, lines};
 use super::context::PageContext;
 use super::error::PageError;
 use super::fields::segment;
-use super::figures::{Figures, IntervalFigures, PERIODS, Period, ToolFigures};
+use super::figures::{Overview, PERIODS, Period};
 use super::reply::PageAnswer;
 use super::text;
 
@@ -18,17 +19,16 @@ const MAX_TOOLS: usize = 8;
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let name = context.query.get("period").unwrap_or_default();
     let period = PERIODS.into_iter().find(|period| period.name == name).unwrap_or(PERIODS[0]);
-    let user = context.viewer.only_user();
-    let figures = context.figures.get(&context.store, period, user)?;
+    let overview = Overview::read(context, period)?;
     let body = html! {
         nav.tools aria-label="Period" { @for one in PERIODS {
             a href={ "/page/?period=" (one.name) } aria-current=[(one == period).then_some("true")] { (one.title) }
         } }
         div #overview data-live {
-            @if figures.total.runs == 0 { (empty(context, period)?) } @else {
-                (totals(&figures.total))
-                div.charts { (charts(&figures, period)) }
-                div.columns { (slowest(&figures)) (failing(&figures)) }
+            @if overview.total.get(Counter::Runs) == 0 { (empty(context, period)?) } @else {
+                (totals(&overview.total))
+                div.charts { (charts(&overview, period)) }
+                div.columns { (slowest(&overview)) (failing(&overview)) }
             }
         }
     };
@@ -53,76 +53,93 @@ fn empty(context: &PageContext, period: Period) -> Result<Markup, PageError> {
     })
 }
 
-fn totals(total: &IntervalFigures) -> Markup {
+fn totals(total: &Figures) -> Markup {
     let percent = |part: u64, whole: u64| match whole {
         0 => "–".to_owned(),
         whole => format!("{}%", part.saturating_mul(100) / whole),
     };
     let span = |time: Option<Duration>| time.map_or("–".to_owned(), text::span);
-    let saved = u64::try_from(total.saved_tokens).unwrap_or(0);
+    let get = |counter| total.get(counter);
+    let short = |counter| text::short(total.get(counter));
+    let tokens = percent(get(Counter::SavedTokens), get(Counter::DirectTokens));
     html! {
         dl.figures {
-            div { dt { "Runs" } dd { (text::short(total.runs)) } dd.more { (text::short(total.failed_runs)) " failed" } }
-            div { dt { "Calls" } dd { (text::short(total.calls)) } dd.more { (text::short(total.failed_calls)) " failed" } }
-            div { dt { "Time of a run" } dd { (span(total.times.half)) } dd.more { "95% within " (span(total.times.most)) } }
-            div { dt { "From the cache" } dd { (percent(total.cached_calls, total.calls)) } dd.more { (text::short(total.cached_calls)) " calls" } }
-            div { dt { "Tokens saved" } dd { (text::short_signed(total.saved_tokens)) } dd.more { (percent(saved, total.direct_tokens)) " of direct calls, estimated" } }
+            div { dt { "Runs" } dd { (short(Counter::Runs)) } dd.more { (short(Counter::FailedRuns)) " failed" } }
+            div { dt { "Calls" } dd { (short(Counter::Calls)) } dd.more { (short(Counter::FailedCalls)) " failed" } }
+            div { dt { "Time of a run" } dd { (span(total.percentile(50))) } dd.more { "95% within " (span(total.percentile(95))) } }
+            div { dt { "From the cache" } dd { (percent(get(Counter::CachedCalls), get(Counter::Calls))) } dd.more { (short(Counter::CachedCalls)) " calls" } }
+            div { dt { "Tokens saved" } dd { (text::short_signed(total.signed(Counter::SavedTokens))) } dd.more {
+                @match get(Counter::DirectTokens) {
+                    0 => "no agent ran a program",
+                    _ => { (tokens) " of direct calls" (estimated(total)) },
+                }
+            } }
         }
     }
 }
 
-fn charts(figures: &Figures, period: Period) -> Markup {
+/// Says how many of the tokens are estimates.
+fn estimated(total: &Figures) -> &'static str {
+    match (total.get(Counter::EstimatedRuns), total.get(Counter::Runs)) {
+        (0, _) => "",
+        (estimated, runs) if estimated == runs => ", estimated",
+        _ => ", partly estimated",
+    }
+}
+
+fn charts(overview: &Overview, period: Period) -> Markup {
     let axis =
-        |write: fn(u64) -> String| Axis { from: figures.from, interval: period.interval, write };
-    let values = |value: fn(&IntervalFigures) -> u64| -> Vec<u64> {
-        figures.intervals.iter().map(value).collect()
+        |write: fn(u64) -> String| Axis { from: overview.from, interval: period.interval, write };
+    let values = |counter: Counter| -> Vec<u64> {
+        overview.intervals.iter().map(|figures| figures.get(counter)).collect()
     };
     let micros = |span: Option<Duration>| {
         span.map_or(0, |span| u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
     };
-    let times = |time: fn(&IntervalFigures) -> Option<Duration>| -> Vec<u64> {
-        figures.intervals.iter().map(|it| micros(time(it))).collect()
+    let times = |percent: u64| -> Vec<u64> {
+        overview.intervals.iter().map(|figures| micros(figures.percentile(percent))).collect()
     };
     html! {
         (bars("Runs", &axis(text::short), &[
-            Series { name: "runs", class: "one", values: values(|it| it.runs) },
-            Series { name: "failed", class: "two", values: values(|it| it.failed_runs) },
+            Series { name: "runs", class: "one", values: values(Counter::Runs) },
+            Series { name: "failed", class: "two", values: values(Counter::FailedRuns) },
         ]))
         (bars("Calls", &axis(text::short), &[
-            Series { name: "calls", class: "one", values: values(|it| it.calls) },
-            Series { name: "from the cache", class: "three", values: values(|it| it.cached_calls) },
-            Series { name: "failed", class: "two", values: values(|it| it.failed_calls) },
+            Series { name: "calls", class: "one", values: values(Counter::Calls) },
+            Series { name: "from the cache", class: "three", values: values(Counter::CachedCalls) },
+            Series { name: "failed", class: "two", values: values(Counter::FailedCalls) },
         ]))
         (lines("Time of runs", &axis(|micros| text::span(Duration::from_micros(micros))), &[
-            Series { name: "half", class: "one", values: times(|it| it.times.half) },
-            Series { name: "95%", class: "two", values: times(|it| it.times.most) },
+            Series { name: "half of them within", class: "one", values: times(50) },
+            Series { name: "95% within", class: "two", values: times(95) },
         ]))
         (bars("Tokens saved", &axis(text::short), &[
-            Series { name: "saved", class: "three", values: values(|it| u64::try_from(it.saved_tokens).unwrap_or(0)) },
+            Series { name: "saved", class: "three", values: values(Counter::SavedTokens) },
         ]))
     }
 }
 
-fn slowest(figures: &Figures) -> Markup {
-    let mut tools: Vec<_> =
-        figures.tools.iter().filter(|(_, tool)| tool.times.most.is_some()).collect();
-    tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.times.most));
+fn slowest(overview: &Overview) -> Markup {
+    let tools = overview.tools.iter();
+    let mut tools: Vec<_> = tools.filter(|(_, tool)| tool.percentile(95).is_some()).collect();
+    tools.sort_by_cached_key(|(_, tool)| std::cmp::Reverse(tool.percentile(95)));
     list("Slowest tools", &tools, "95% within", |tool| {
-        tool.times.most.map_or(String::new(), text::span)
+        tool.percentile(95).map_or(String::new(), text::span)
     })
 }
 
-fn failing(figures: &Figures) -> Markup {
-    let mut tools: Vec<_> = figures.tools.iter().filter(|(_, tool)| tool.failed > 0).collect();
-    tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.failed));
-    list("Most failing tools", &tools, "Failed", |tool| tool.failed.to_string())
+fn failing(overview: &Overview) -> Markup {
+    let failed = |tool: &Figures| tool.get(Counter::FailedCalls);
+    let mut tools: Vec<_> = overview.tools.iter().filter(|(_, tool)| failed(tool) > 0).collect();
+    tools.sort_by_key(|(_, tool)| std::cmp::Reverse(failed(tool)));
+    list("Most failing tools", &tools, "Failed", |tool| failed(tool).to_string())
 }
 
 fn list(
     title: &str,
-    tools: &[(&String, &ToolFigures)],
+    tools: &[(&String, &Figures)],
     column: &str,
-    value: impl Fn(&ToolFigures) -> String,
+    value: impl Fn(&Figures) -> String,
 ) -> Markup {
     html! {
         section { h2 { (title) }
@@ -131,7 +148,7 @@ fn list(
                 thead { tr { th scope="col" { "Tool" } th.number scope="col" { "Calls" } th.number scope="col" { (column) } } }
                 tbody { @for (name, tool) in tools.iter().take(MAX_TOOLS) { tr {
                     td { a href={ "/page/runs?tool=" (segment(name)) } { (text::line(name, 80)) } }
-                    td.number { (text::short(tool.calls)) }
+                    td.number { (text::short(tool.get(Counter::Calls))) }
                     td.number { (value(tool)) }
                 } } }
             } } }

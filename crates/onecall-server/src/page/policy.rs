@@ -81,11 +81,11 @@ fn explanation_text(context: &PageContext, explanation: &Explanation) -> Markup 
         PolicyResult::NotCovered(_) => 3,
     });
     html! {
-        p.decision role="status" { span class=(class) { (word) } " " (text::line(&context.redacted(&rule.to_string()), 400)) }
+        p.decision role="status" { span class=(class) { (word) } " because of " (text::line(&context.redacted(&rule.to_string()), 400)) }
         @for policy in policies.iter().take(MAX_POLICIES) {
             details open[matches!(policy.result, PolicyResult::Satisfied)] {
                 summary { code { (text::line(&policy.name, 100)) } " " (result(policy)) }
-                p.muted { (text::line(&policy.file, 200)) ":" (policy.line) }
+                @if policy.name != format!("{}:{}", policy.file, policy.line) { p.muted { (text::line(&policy.file, 200)) ":" (policy.line) } }
                 pre.output tabindex="0" { (text::block(&context.redacted(&policy.text), MAX_TEXT)) }
             }
         }

@@ -1,65 +1,71 @@
-//! The login at the identity provider: the browser is sent there, and comes back with a code. A cookie keeps
-//! the two steps in one browser.
+//! The login at the identity provider: the browser is sent there, and comes back with a code. What the
+//! second step needs is in a cookie of the browser, so that every gateway of a fleet can do it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 use maud::html;
-use onecall_core::Digest;
-use onecall_gateway::{Authenticator, StartedBrowserLogin};
-use onecall_login::random_text;
+use onecall_core::{Digest, Secret};
+use onecall_gateway::{Authenticator, LoginPrompt, PendingBrowserLogin};
 
-use super::fields::Fields;
+use super::fields::{Fields, segment, unescaped};
 use super::reply::{document, see_other, with_cookie};
-use super::session::{Identity, PageCookie};
+use super::session::PageCookie;
 use super::{Page, layout, text};
 use crate::http::PlainBody;
 
 /// How long a person may take at the provider.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// How many logins may be under way at once. The oldest makes room for the next.
-const MAX_PENDING: usize = 1_000;
+/// The longest address of a page that a browser is sent back to. A cookie has at most 4 kB.
+const MAX_ADDRESS: usize = 1_000;
 
 /// Where the provider sends browsers back to.
 const CALLBACK: &str = "/page/sign-in/callback";
 
-/// The logins whose browsers are at the provider.
-#[derive(Default)]
-pub(super) struct PendingLogins(Mutex<HashMap<Digest, PendingLogin>>);
+/// The beginning of a login that asks the person nothing.
+const SILENT: &str = "/page/sign-in/provider?silent=1&next=";
 
+/// The errors with which a provider says that it has to ask the person something.
+const ASKS_PERSON: [&str; 4] =
+    ["login_required", "interaction_required", "consent_required", "account_selection_required"];
+
+/// A login whose browser is at the provider.
 struct PendingLogin {
-    started: StartedBrowserLogin,
+    login: PendingBrowserLogin,
     /// The page that the person wanted to see.
     next: String,
-    ends: Instant,
 }
 
-impl PendingLogins {
-    fn add(&self, secret: &str, started: StartedBrowserLogin, next: String) {
-        let (now, mut pending) = (Instant::now(), self.lock());
-        pending.retain(|_, login| login.ends > now);
-        if pending.len() >= MAX_PENDING {
-            let first = pending.iter().min_by_key(|(_, login)| login.ends).map(|it| *it.0);
-            first.map(|first| pending.remove(&first));
-        }
-        pending.insert(Digest::of(secret), PendingLogin { started, next, ends: now + LIFETIME });
+impl PendingLogin {
+    /// The login as the browser keeps it.
+    fn cookie_value(&self) -> String {
+        let PendingBrowserLogin { state, nonce, verifier } = &self.login;
+        format!("{state}.{nonce}.{}.{}", verifier.reveal(), segment(&self.next))
     }
 
-    /// Takes the login of a browser that brings back this state.
-    fn take(&self, secret: &str, state: &str) -> Option<PendingLogin> {
-        let login = self.lock().remove(&Digest::of(secret))?;
-        let is_same = Digest::of(&login.started.state) == Digest::of(state);
-        (is_same && login.ends > Instant::now()).then_some(login)
+    /// Reads what a browser has kept, if it brings back the state of that login.
+    fn read(cookie: &str, state: &str) -> Option<Self> {
+        let mut parts = cookie.splitn(4, '.');
+        let (kept, nonce, verifier) = (parts.next()?, parts.next()?, parts.next()?);
+        let next = unescaped(parts.next()?).filter(|next| next.starts_with("/page/"))?;
+        // Digests are compared, so that the time it takes says nothing about the state.
+        let is_same = !kept.is_empty() && Digest::of(kept) == Digest::of(state);
+        let login = PendingBrowserLogin {
+            state: kept.to_owned(),
+            nonce: nonce.to_owned(),
+            verifier: Secret::new(verifier),
+        };
+        is_same.then_some(Self { login, next })
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, PendingLogin>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// The address that confirms a login without asking the person, and leads back to `next`.
+pub(super) fn silent_login(next: &str) -> String {
+    format!("{SILENT}{}", segment(next))
 }
 
 impl Page {
@@ -71,23 +77,23 @@ impl Page {
         cookie: &PageCookie,
     ) -> Response<PlainBody> {
         let query = Fields::parse(head.uri.query().unwrap_or_default().as_bytes());
-        let next = query.get("next").filter(|next| next.starts_with("/page/")).unwrap_or("/page/");
-        let host = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let origin = self.public_url.clone().unwrap_or_else(|| format!("http://{host}"));
-        let started = match users.begin_browser_login(&format!("{origin}{CALLBACK}")).await {
-            Ok(started) => started,
-            Err(error) => return failed(StatusCode::BAD_GATEWAY, &error.to_string()),
+        let is_page = |next: &&str| next.starts_with("/page/") && next.len() <= MAX_ADDRESS;
+        let next = query.get("next").filter(is_page).unwrap_or("/page/").to_owned();
+        let prompt = match query.get("silent") {
+            Some(_) => LoginPrompt::None,
+            None => LoginPrompt::Allowed,
         };
-        let Ok(secret) = random_text() else {
-            let message = "the system provides no random numbers";
-            return failed(StatusCode::INTERNAL_SERVER_ERROR, message);
-        };
-        let response = see_other(&started.url);
-        self.pending_logins.add(&secret, started, next.to_owned());
-        with_cookie(response, cookie.named("login").set(&secret))
+        match users.begin_browser_login(&self.callback(head), prompt).await {
+            Ok(started) => {
+                let pending = PendingLogin { login: started.pending, next }.cookie_value();
+                let cookie = cookie.named("login").set(&pending, LIFETIME);
+                with_cookie(see_other(&started.url), cookie)
+            }
+            Err(error) => failed(StatusCode::BAD_GATEWAY, &error.to_string()),
+        }
     }
 
-    /// Begins the session of a browser that comes back from the provider.
+    /// Begins or confirms the session of a browser that comes back from the provider.
     pub(super) async fn finish_provider_login(
         &self,
         users: &Arc<Authenticator>,
@@ -96,26 +102,36 @@ impl Page {
     ) -> Response<PlainBody> {
         let query = Fields::parse(head.uri.query().unwrap_or_default().as_bytes());
         let login_cookie = cookie.named("login");
-        let secret = login_cookie.secret(&head.headers).unwrap_or_default();
+        let kept = login_cookie.value(&head.headers).unwrap_or_default();
         let state = query.raw("state").unwrap_or_default();
-        let Some(PendingLogin { started, next, .. }) = self.pending_logins.take(secret, state)
-        else {
+        let Some(PendingLogin { login, next }) = PendingLogin::read(kept, state) else {
             let message = "this answer does not belong to a login of this browser; sign in again";
             return failed(StatusCode::BAD_REQUEST, message);
         };
         let Some(code) = query.get("code") else {
             let error = query.get("error").unwrap_or("it gave no reason");
+            if ASKS_PERSON.contains(&error) {
+                return with_cookie(self.sign_in_page(&next, None), login_cookie.remove());
+            }
             let message =
                 format!("the identity provider has refused the login: {}", text::line(error, 200));
             return failed(StatusCode::FORBIDDEN, &message);
         };
-        match users.finish_browser_login(started, code).await {
-            Ok(principal) => {
-                let response = self.begin(Identity::Provider(principal), cookie, &next);
+        match users.finish_browser_login(&login, &self.callback(head), code).await {
+            Ok(proven) => {
+                let old = cookie.secret(&head.headers);
+                let response = self.begin_or_confirm(proven, old, cookie, &next).await;
                 with_cookie(response, login_cookie.remove())
             }
             Err(error) => failed(StatusCode::FORBIDDEN, &error.to_string()),
         }
+    }
+
+    /// The address that the provider sends browsers back to.
+    fn callback(&self, head: &Parts) -> String {
+        let host = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let origin = self.public_url.clone().unwrap_or_else(|| format!("http://{host}"));
+        format!("{origin}{CALLBACK}")
     }
 }
 
@@ -125,4 +141,31 @@ fn failed(status: StatusCode, message: &str) -> Response<PlainBody> {
         p { a.button href="/page/" { "Sign in again" } }
     };
     document(status, layout::outside("Not signed in", &body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_is_read_with_its_state_only() {
+        let login = PendingBrowserLogin {
+            state: "s-1".to_owned(),
+            nonce: "n_1".to_owned(),
+            verifier: Secret::new("v"),
+        };
+        let kept = PendingLogin { login, next: "/page/runs?a=b; c.d".to_owned() }.cookie_value();
+        assert!(kept.bytes().all(|byte| byte.is_ascii_graphic() && !b";,\"\\".contains(&byte)));
+        let read = PendingLogin::read(&kept, "s-1").map(|it| (it.next, it.login.nonce));
+        assert_eq!(read, Some(("/page/runs?a=b; c.d".to_owned(), "n_1".to_owned())));
+        for (cookie, state) in [
+            (kept.as_str(), "s-2"),
+            ("", ""),
+            (".n.v.%2Fpage%2F", ""),
+            ("s.n.v", "s"),
+            ("s.n.v.https%3A%2F%2Fevil.example", "s"),
+        ] {
+            assert!(PendingLogin::read(cookie, state).is_none(), "{cookie} {state}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 use maud::{Markup, html};
+use onecall_core::Picture;
 
 use super::context::PageContext;
 use super::error::PageError;
@@ -17,12 +18,17 @@ use crate::http::PlainBody;
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
+/// What a browser may do with a picture that is opened as a page: show it, and nothing else.
+const PICTURE_POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
+
 /// What a part of the page answers.
 pub(super) enum PageAnswer {
     /// A page.
     Page { title: String, body: Markup, status: StatusCode },
     /// Another address, to be read with a new request.
     Redirect(String),
+    /// A picture.
+    Picture(Picture),
     /// A file to keep.
     File { kind: &'static str, name: String, content: String },
 }
@@ -37,6 +43,7 @@ impl PageAnswer {
 pub(super) enum PageReply {
     Document(StatusCode, Markup),
     Redirect(String),
+    Picture(Picture),
     File { kind: &'static str, name: String, content: String },
 }
 
@@ -48,6 +55,7 @@ impl PageReply {
                 Self::Document(status, layout::page(context, &title, &body))
             }
             Ok(PageAnswer::Redirect(address)) => Self::Redirect(address),
+            Ok(PageAnswer::Picture(picture)) => Self::Picture(picture),
             Ok(PageAnswer::File { kind, name, content }) => Self::File { kind, name, content },
             Err(error) => {
                 let document = layout::page(context, error.title(), &error.body());
@@ -60,6 +68,13 @@ impl PageReply {
         match self {
             Self::Document(status, markup) => document(status, markup),
             Self::Redirect(address) => see_other(&address),
+            Self::Picture(picture) => {
+                let kind = picture.format().media_type();
+                let mut response = with_headers(StatusCode::OK, kind, picture.bytes());
+                let policy = HeaderValue::from_static(PICTURE_POLICY);
+                response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+                response
+            }
             Self::File { kind, name, content } => {
                 let mut response = with_headers(StatusCode::OK, kind, content);
                 let disposition = format!("attachment; filename=\"{name}\"");
@@ -109,8 +124,12 @@ pub(super) fn with_cookie(
     response
 }
 
-fn with_headers(status: StatusCode, kind: &'static str, content: String) -> Response<PlainBody> {
-    let mut response = Response::new(Full::new(Bytes::from(content)).boxed());
+fn with_headers(
+    status: StatusCode,
+    kind: &'static str,
+    content: impl Into<Bytes>,
+) -> Response<PlainBody> {
+    let mut response = Response::new(Full::new(content.into()).boxed());
     *response.status_mut() = status;
     add_headers(&mut response, kind);
     response

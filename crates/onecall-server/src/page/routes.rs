@@ -6,7 +6,7 @@ use super::context::PageContext;
 use super::error::PageError;
 use super::fields::unescaped;
 use super::reply::{PageAnswer, PageReply};
-use super::{audit, inbox, overview, policy, run, run_list, servers, tools, users};
+use super::{audit, inbox, overview, policy, run, run_list, server_logins, servers, tools, users};
 
 /// Answers a request for the address `/page/` and `rest`.
 pub(super) async fn respond(context: PageContext, rest: &str, is_post: bool) -> PageReply {
@@ -46,6 +46,8 @@ async fn answer(
         }
         (false, ["servers"]) => servers::page(context).await,
         (true, ["servers", name, "start"]) => servers::start(context, name).await,
+        (true, ["servers", name, "login"]) => server_logins::log_in(context, name).await,
+        (true, ["servers", name, "logout"]) => server_logins::log_out(context, name).await,
         (true, ["servers", name, "accept"]) => {
             let name = (*name).to_owned();
             blocking(context, move |context| servers::accept(context, &name)).await

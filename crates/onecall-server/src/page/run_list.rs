@@ -16,6 +16,9 @@ use super::text;
 /// How many runs one page has.
 const PAGE_LENGTH: usize = 50;
 
+/// How many runs one page searches.
+const MAX_SEARCHED: usize = 10_000;
+
 /// The filters that are texts, with their labels.
 const TEXT_FILTERS: [(&str, &str); 4] =
     [("text", "Text"), ("tool", "Tool"), ("server", "Server"), ("client", "Client")];
@@ -25,7 +28,9 @@ const OUTCOMES: [(&str, &str); 3] = [("", "any"), ("ok", "ok"), ("failed", "fail
 
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let filter = filter(context)?;
-    let mut runs = context.store.runs(&filter)?;
+    let searched_to = searched_to(context, &filter)?;
+    let since = filter.since.max(searched_to);
+    let mut runs = context.store.runs(&RunFilter { since, ..filter.clone() })?;
     let next = (runs.len() > PAGE_LENGTH).then(|| runs.truncate(PAGE_LENGTH));
     let next = next.and(runs.last()).map(|last| format!("{}-{}", last.started.0, last.id));
     let is_first = filter.after.is_none();
@@ -35,21 +40,25 @@ pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let body = html! {
         (filters(context))
         div #runs data-live {
-            @if is_empty { (empty(is_filtered)) } @else {
+            @if is_empty && searched_to.is_none() { (empty(is_filtered)) } @else if !is_empty {
                 div.scroll { table {
                     caption.sr { "Runs, newest first" }
                     thead { tr {
-                        th scope="col" { "Started" } th scope="col" { "Run" }
-                        @if context.sees_everyone() && context.gateway.has_users() { th scope="col" { "User" } }
-                        th scope="col" { "Client" } th scope="col" { "Kind" } th scope="col" { "Outcome" }
+                        th scope="col" { "Started" } th scope="col" { "Run" } th scope="col" { "Outcome" }
                         th.number scope="col" { "Time" } th.number scope="col" { "Calls" }
-                        th.number scope="col" { "Tokens saved" }
+                        th.number.minor scope="col" { "Tokens saved" }
+                        @if context.sees_everyone() && context.gateway.has_users() { th scope="col" { "User" } }
+                        th scope="col" { "Client" } th.minor scope="col" { "Kind" }
                     } }
                     tbody {
                         @for run in &unfinished { (unfinished_row(context, run)) }
                         @for run in &runs { (row(context, run)) }
                     }
                 } }
+            }
+            @if let (None, Some(oldest)) = (&next, searched_to) {
+                p { "Searched " (text::short(u64::try_from(MAX_SEARCHED).unwrap_or(u64::MAX))) " runs, back to " (text::time(oldest)) ". "
+                    a href=(context.query.with(&[("after", Some(&format!("{}-", oldest.0)))])) { "Search older runs" } }
             }
             nav.pages aria-label="Pages of runs" {
                 @if !is_first { a href=(context.query.with(&[("after", None)])) { "Newest runs" } }
@@ -60,6 +69,18 @@ pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
         }
     };
     Ok(PageAnswer::page("Runs", body))
+}
+
+/// Where the search of this page ends, if it ends before the oldest run. A text, a tool or a client that few runs
+/// have would otherwise be looked for in all of them.
+fn searched_to(context: &PageContext, filter: &RunFilter) -> Result<Option<Timestamp>, PageError> {
+    let RunFilter { failed, tool, client, server, outcome, text, .. } = filter;
+    let is_search =
+        *failed || [tool, client, server, outcome, text].into_iter().any(Option::is_some);
+    match is_search {
+        true => Ok(context.store.start_of_run_at(filter, MAX_SEARCHED)?),
+        false => Ok(None),
+    }
 }
 
 /// The filter that selects everything that the reader sees.
@@ -153,18 +174,18 @@ fn row(context: &PageContext, run: &RunSummary) -> Markup {
         tr {
             td.nowrap { (text::time(run.started)) }
             td { a.id href={ "/page/runs/" (run.id) } { (run.id) } }
-            @if context.sees_everyone() && context.gateway.has_users() {
-                td { (text::line(run.user.as_str(), 40)) }
-            }
-            td { (text::line(&run.client, 40)) }
-            td { (text::line(&run.kind, 20)) }
             td { (outcome(run)) }
             td.number { (text::span(run.duration)) }
             td.number {
                 (run.call_count)
                 @if run.failed_calls > 0 { span.bad { " · " (run.failed_calls) " failed" } }
             }
-            td.number { @if let Some(tokens) = tokens { (text::short_signed(tokens.saved())) } }
+            td.number.minor { @if let Some(tokens) = tokens { (text::short_signed(tokens.saved())) } }
+            @if context.sees_everyone() && context.gateway.has_users() {
+                td { (text::line(run.user.as_str(), 40)) }
+            }
+            td { (text::line(&run.client, 40)) }
+            td.minor { (text::line(&run.kind, 20)) }
         }
     }
 }
@@ -208,14 +229,14 @@ fn unfinished_row(context: &PageContext, run: &DurableRun) -> Markup {
         tr {
             td.nowrap { (text::time(run.started)) }
             td { a.id href={ "/page/runs/" (run.id) } { (run.id) } }
+            td { (state(run, &[], context.now)) }
+            td.number { (text::age(context.now, run.started)) }
+            td {} td.minor {}
             @if context.sees_everyone() && context.gateway.has_users() {
                 td { (text::line(run.principal.user.as_str(), 40)) }
             }
             td { (text::line(&run.client, 40)) }
-            td { (text::line(&run.kind, 20)) }
-            td { (state(run, &[], context.now)) }
-            td.number { (text::age(context.now, run.started)) }
-            td {} td {}
+            td.minor { (text::line(&run.kind, 20)) }
         }
     }
 }

@@ -1,23 +1,23 @@
 //! The servers: their state, what to do about failures, and changed tools of pinned servers.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use maud::{Markup, html};
 use onecall_bridge::{FailureKind, NextStart, ServerState, ServerStatus};
+use onecall_core::storage::Counter;
 use onecall_core::text::shell_word;
-use onecall_gateway::{AcceptError, PinChanges};
+use onecall_gateway::{AcceptError, PinChanges, ServerLogin};
 use tokio::time::timeout;
 
 use super::context::PageContext;
 use super::error::PageError;
 use super::fields::segment;
-use super::figures::{PERIODS, ToolFigures};
+use super::figures::{Overview, PERIODS};
 use super::reply::PageAnswer;
 use super::routes::blocking;
 use super::run::text_difference;
-use super::text;
+use super::{server_logins, text};
 
 /// How long a page waits for a server that is started.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,17 +26,21 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REASON: usize = 4_000;
 
 pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageError> {
-    blocking(context, |context| {
+    let mut servers = Vec::new();
+    for server in context.gateway.status() {
+        let login = context.gateway.server_login(&server.name, context.is_here).await;
+        servers.push((server, login));
+    }
+    blocking(context, move |context| {
         let period = PERIODS[0];
-        let figures = context.figures.get(&context.store, period, context.viewer.only_user())?;
-        let servers = context.gateway.status();
+        let overview = Overview::read(context, period)?;
         let body = html! {
             div #servers data-live {
                 @if servers.is_empty() {
                     div.empty { p { strong { "There are no servers." } }
                         p { "Add one with " code { "onecall add NAME -- COMMAND" } ", or import those you have with " code { "onecall init" } "." } }
                 }
-                @for server in &servers { (server_card(context, server, &figures.tools)) }
+                @for (server, login) in &servers { (server_card(context, server, *login, &overview)) }
             }
         };
         Ok(PageAnswer::page("Servers", body))
@@ -47,18 +51,12 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
 fn server_card(
     context: &PageContext,
     server: &ServerStatus,
-    tools: &BTreeMap<String, ToolFigures>,
+    login: ServerLogin,
+    overview: &Overview,
 ) -> Markup {
     let name = server.name.as_str();
-    let prefix = onecall_catalog::name_prefix(&server.name);
-    let own =
-        tools.iter().filter(|(tool, _)| tool.starts_with(&prefix)).map(|(_, figures)| figures);
-    let (mut calls, mut failed, mut slowest) = (0, 0, None);
-    for figures in own {
-        calls += figures.calls;
-        failed += figures.failed;
-        slowest = slowest.max(figures.times.most);
-    }
+    let figures = overview.tools_with(&onecall_catalog::name_prefix(&server.name));
+    let (calls, failed) = (figures.get(Counter::Calls), figures.get(Counter::FailedCalls));
     html! {
         section.card #{ "server-" (name) } aria-labelledby={ "server-title-" (name) } {
             h2 #{ "server-title-" (name) } { (text::line(name, 80)) " " (state_tag(&server.state)) }
@@ -66,14 +64,18 @@ fn server_card(
                 div { dt { "Transport" } dd { (server.transport) } }
                 @if let Some(user) = &server.user { div { dt { "User" } dd { (text::line(user.as_str(), 80)) } } }
                 (state_facts(&server.state))
+                @if server.restarts > 0 { div { dt { "Restarts" } dd { (server.restarts) } } }
+                @if login == ServerLogin::LoggedIn { div { dt { "Login" } dd { "you are logged in" } } }
                 div { dt { "Calls in " (PERIODS[0].title) } dd { (calls) @if failed > 0 { span.bad { ", " (failed) " failed" } } } }
-                @if let Some(span) = slowest { div { dt { "95% of calls within" } dd { (text::span(span)) } } }
+                @if let (Some(half), Some(most)) = (figures.percentile(50), figures.percentile(95)) {
+                    div { dt { "Time of a call" } dd { (text::span(half)) ", 95% within " (text::span(most)) } }
+                }
             }
             @if let ServerState::Failed { reason, stderr_tail, failure_kind, .. } = &server.state {
                 // What a shared server wrote may be about other users.
                 @let stderr_tail = if context.sees_everyone() { stderr_tail.as_str() } else { "" };
                 div.problem { pre { (text::block(&context.redacted(&format!("{reason}{stderr_tail}")), MAX_REASON)) } }
-                p { strong { "What helps: " } (advice(*failure_kind, name)) }
+                p { strong { "What helps: " } (advice(*failure_kind, name, login)) }
             }
             @if let Some(cut) = &server.cut { p.muted { (text::line(&cut.to_string(), 300)) } }
             div.actions {
@@ -84,6 +86,7 @@ fn server_card(
                         (context.form_check()) button.quiet type="submit" { "Start it now" }
                     }
                 }
+                (server_logins::form(context, server, login))
             }
             @if !server.quarantined.is_empty() { (quarantine(context, name)) }
         }
@@ -98,7 +101,7 @@ fn state_tag(state: &ServerState) -> Markup {
             ServerState::Installing { .. } => span.tag.wait { "installing" },
             ServerState::Local { .. } => span.tag.good { "local tools" },
             ServerState::Ready { .. } => span.tag.good { "ready" },
-            ServerState::Failed { failure_kind, .. } => span.tag.bad { (label(*failure_kind)) },
+            ServerState::Failed { failure_kind, .. } => span.tag.bad { (failure_kind.label()) },
         }
     }
 }
@@ -133,23 +136,8 @@ fn next(next: NextStart) -> String {
     }
 }
 
-fn label(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::NoCommand => "command not found",
-        FailureKind::NotExecutable => "not executable",
-        FailureKind::NoDirectory => "no working directory",
-        FailureKind::TooSlow => "too slow",
-        FailureKind::Ended => "ended",
-        FailureKind::LoggedOut => "needs login",
-        FailureKind::Unauthorized => "unauthorized",
-        FailureKind::Unreachable => "unreachable",
-        FailureKind::Unresolved => "variable not set",
-        FailureKind::Other => "failed",
-    }
-}
-
 /// What a person can do about a failure.
-fn advice(kind: FailureKind, name: &str) -> Markup {
+fn advice(kind: FailureKind, name: &str, login: ServerLogin) -> Markup {
     html! {
         @match kind {
             FailureKind::NoCommand => "install its command, or give the full path in 'command'.",
@@ -157,6 +145,7 @@ fn advice(kind: FailureKind, name: &str) -> Markup {
             FailureKind::NoDirectory => "correct 'cwd', or create the directory.",
             FailureKind::TooSlow => "run its command once by hand; if it only needs longer, raise 'connect_timeout_seconds'.",
             FailureKind::Ended => "run its command by hand to see why. A server gets only some variables of the environment, and those in 'env' and 'env_inherit'.",
+            FailureKind::LoggedOut if login != ServerLogin::Unsupported => "log in below.",
             FailureKind::LoggedOut => { "run " code { "onecall login " (shell_word(name)) } "." },
             FailureKind::Unauthorized => "check the token in 'headers', or remove it and log in instead.",
             FailureKind::Unreachable => "check 'url', and that the server is running.",

@@ -1,30 +1,43 @@
 //! How a browser gets its session: with the key in the address, with a token, or at the identity provider.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use maud::html;
-use onecall_core::{Digest, Secret};
+use onecall_core::storage::SessionProof;
+use onecall_core::{Digest, UserName};
+use onecall_gateway::ProvenUser;
+use onecall_login::random_text;
 
 use super::fields::Fields;
 use super::reply::{document, outside, see_other, with_cookie};
-use super::session::{Identity, PageCookie};
-use super::{Page, PageOwner, SignIn, SignedIn, layout};
+use super::session::{PageCookie, SESSION_LIFETIME};
+use super::{Page, PageOwner, SignIn, layout};
 use crate::http::PlainBody;
 
-/// The key in the address of a page, which can be used once.
+/// The key in the address of a page, which can be used once. It gives one browser a session, which ends
+/// with this process at the latest.
 pub(crate) struct OneTimeKey {
     owner: String,
-    /// The digest of the key, until it is used.
-    digest: Mutex<Option<Digest>>,
+    state: Mutex<KeyState>,
+}
+
+/// What has become of a key.
+enum KeyState {
+    /// The key with this digest was not used yet.
+    Unused(Digest),
+    /// The key was used: the browser whose cookie has the secret with this digest has a session.
+    Session { digest: Digest, ends: Instant },
+    /// The session has ended.
+    Ended,
 }
 
 impl OneTimeKey {
     pub(crate) fn new(owner: PageOwner) -> Self {
-        let digest = Mutex::new(Some(Digest::of(owner.key.reveal())));
-        Self { owner: owner.name, digest }
+        let state = Mutex::new(KeyState::Unused(Digest::of(owner.key.reveal())));
+        Self { owner: owner.name, state }
     }
 
     /// The name of the person whose process this is.
@@ -32,10 +45,36 @@ impl OneTimeKey {
         &self.owner
     }
 
-    /// Whether this is the key, and it was not used before. It is used then.
-    fn redeem(&self, sent: &str) -> bool {
-        let mut digest = self.digest.lock().unwrap_or_else(PoisonError::into_inner);
-        digest.take_if(|digest| *digest == Digest::of(sent)).is_some()
+    /// Uses the key, and returns the secret of the session; `None` if this is not the key, or it was used
+    /// before.
+    fn redeem(&self, sent: &str) -> Option<std::io::Result<String>> {
+        let mut state = self.lock();
+        if !matches!(&*state, KeyState::Unused(digest) if *digest == Digest::of(sent)) {
+            return None;
+        }
+        Some(random_text().inspect(|secret| {
+            let ends = Instant::now() + SESSION_LIFETIME;
+            *state = KeyState::Session { digest: Digest::of(secret), ends };
+        }))
+    }
+
+    /// Whether a browser with this secret has the session.
+    pub(super) fn is_session(&self, secret: &str) -> bool {
+        match &*self.lock() {
+            KeyState::Session { digest, ends } => {
+                *digest == Digest::of(secret) && Instant::now() < *ends
+            }
+            KeyState::Unused(_) | KeyState::Ended => false,
+        }
+    }
+
+    /// Ends the session.
+    pub(super) fn end_session(&self) {
+        *self.lock() = KeyState::Ended;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, KeyState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,16 +86,23 @@ impl Page {
         head: &Parts,
         form: &Fields,
         cookie: &PageCookie,
-        signed_in: Option<&SignedIn>,
+        is_signed_in: bool,
     ) -> Option<Response<PlainBody>> {
         match (rest, &self.sign_in) {
             ("enter", SignIn::Key(key)) => {
                 let query = Fields::parse(head.uri.query().unwrap_or_default().as_bytes());
-                if key.redeem(query.raw("key").unwrap_or_default()) {
-                    return Some(self.begin(Identity::Local, cookie, "/page/"));
-                }
-                // A browser that has been let in may load the address again.
-                Some(if signed_in.is_some() { see_other("/page/") } else { used_key() })
+                Some(match key.redeem(query.raw("key").unwrap_or_default()) {
+                    Some(Ok(secret)) => {
+                        with_cookie(see_other("/page/"), cookie.set(&secret, SESSION_LIFETIME))
+                    }
+                    Some(Err(_)) => {
+                        let message = "the system provides no random numbers";
+                        outside(StatusCode::INTERNAL_SERVER_ERROR, "Not signed in", message)
+                    }
+                    // A browser that has been let in may load the address again.
+                    None if is_signed_in => see_other("/page/"),
+                    None => used_key(),
+                })
             }
             ("sign-in", SignIn::Token(_) | SignIn::Users(_)) if head.method == Method::POST => {
                 Some(self.sign_in_with_token(form, cookie).await)
@@ -77,31 +123,17 @@ impl Page {
         let next = form.get("next").filter(|next| next.starts_with("/page/")).unwrap_or("/page/");
         let refused = match &self.sign_in {
             SignIn::Token(expected) if expected.matches(token.as_bytes()) => {
-                return self.begin(Identity::Local, cookie, next);
+                let proof = SessionProof::Token(expected.digest());
+                let proven = ProvenUser { user: UserName::local(), proof };
+                return self.begin(proven, cookie, next).await;
             }
-            SignIn::Users(users) => match users.authenticate(token).await {
-                Ok(_) => return self.begin(Identity::Token(Secret::new(token)), cookie, next),
+            SignIn::Users(users) => match users.sign_in(token).await {
+                Ok(proven) => return self.begin(proven, cookie, next).await,
                 Err(refused) => refused.to_string(),
             },
             SignIn::Token(_) | SignIn::Key(_) => "the token is not valid".to_owned(),
         };
         self.sign_in_page(next, Some(&refused))
-    }
-
-    /// Begins a session, and sends the browser on.
-    pub(super) fn begin(
-        &self,
-        identity: Identity,
-        cookie: &PageCookie,
-        next: &str,
-    ) -> Response<PlainBody> {
-        match self.sessions.begin(identity) {
-            Ok(secret) => with_cookie(see_other(next), cookie.set(&secret)),
-            Err(_) => {
-                let message = "the system provides no random numbers";
-                outside(StatusCode::INTERNAL_SERVER_ERROR, "Not signed in", message)
-            }
-        }
     }
 
     /// The page that asks a person to sign in, and leads to `next`.
@@ -124,6 +156,8 @@ impl Page {
             }
             @if accepts_tokens { form.stack method="post" action="/page/sign-in" {
                 input type="hidden" name="next" value=(next);
+                // Password managers want a user beside each password.
+                input type="text" name="user" autocomplete="username" value="onecall" hidden;
                 label for="token" { "Token" }
                 input #token type="password" name="token" required autofocus autocomplete="current-password"
                     aria-describedby="token-help";

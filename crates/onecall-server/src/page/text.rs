@@ -50,6 +50,22 @@ pub(super) fn span(span: Duration) -> String {
     }
 }
 
+/// A moment of a run, so precisely that moments of a window of this length differ.
+pub(super) fn moment(at: Duration, window: Duration) -> String {
+    let decimals = match window.as_micros() {
+        0..1_000 => 6,
+        1_000..10_000 => 5,
+        10_000..100_000 => 4,
+        100_000..1_000_000 => 3,
+        1_000_000..10_000_000 => 2,
+        _ => return span(at),
+    };
+    match at.as_micros() {
+        1_000_000.. => format!("{:.decimals$} s", at.as_secs_f64()),
+        _ => span(at),
+    }
+}
+
 /// How long ago a moment was.
 pub(super) fn age(now: Timestamp, moment: Timestamp) -> String {
     match now.since(moment).as_secs() {
@@ -93,6 +109,15 @@ pub(super) fn count(number: u64, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_of_a_short_window_differ() {
+        let (micros, window) = (Duration::from_micros, Duration::from_micros(70_000));
+        let moments = [4_480_000, 4_515_000, 4_550_000].map(|at| moment(micros(at), window));
+        assert_eq!(moments, ["4.4800 s", "4.5150 s", "4.5500 s"]);
+        assert_eq!(moment(micros(35_000), window), "35 ms");
+        assert_eq!(moment(micros(65_000_000), micros(65_000_000)), "1 min 5 s");
+    }
 
     #[test]
     fn numbers_are_short() {

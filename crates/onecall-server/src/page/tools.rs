@@ -35,6 +35,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_ANSWER: usize = 20_000;
 const MAX_SIGNATURE: usize = 6_000;
 
+/// The longest signature in the list of tools, in characters.
+const MAX_LISTED_SIGNATURE: usize = 200;
+
 /// The name of the page as a client, in records and policies.
 const CLIENT: &str = "onecall page";
 
@@ -64,6 +67,7 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
         ul.plain.tools-list { @for FoundTool { spec, .. } in shown { li {
             a href={ "/page/tools/" (segment(spec.callable.as_str())) } { code { (text::line(spec.callable.as_str(), 100)) } }
             " " (hints(spec))
+            code.signature { (text::line(&python_signature_with(spec, context.gateway.observed(spec).as_ref()), MAX_LISTED_SIGNATURE)) }
             p.muted { (text::line(&summary(spec.description.as_deref().unwrap_or_default(), 160), 200)) }
         } } }
         nav.pages aria-label="Pages of tools" {

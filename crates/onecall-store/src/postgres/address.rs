@@ -13,8 +13,11 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the database may work on one statement.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// After this time, the database ends a transaction of a process that has disappeared.
-const IDLE_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// After this time, the database ends a transaction of a process that has disappeared or hangs. Others wait for
+/// its locks no longer than a statement may take, so that they do not fail because of it.
+const IDLE_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(3);
+
+const _: () = assert!(IDLE_TRANSACTION_TIMEOUT.as_secs() < STATEMENT_TIMEOUT.as_secs());
 
 /// The schema that has the tables of onecall.
 pub(super) const SCHEMA: &str = "onecall";

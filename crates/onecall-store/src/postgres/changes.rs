@@ -31,16 +31,19 @@ pub(super) enum Topic {
     Runs,
     /// Users, tokens and secrets of users.
     Users,
+    /// The pins of servers.
+    Pins,
 }
 
 impl Topic {
-    const ALL: [Self; 3] = [Self::Answers, Self::Runs, Self::Users];
+    const ALL: [Self; 4] = [Self::Answers, Self::Runs, Self::Users, Self::Pins];
 
     fn name(self) -> &'static str {
         match self {
             Self::Answers => "answers",
             Self::Runs => "runs",
             Self::Users => "users",
+            Self::Pins => "pins",
         }
     }
 }

@@ -101,6 +101,19 @@ impl Connections {
         StoreError::Database { store: self.shown().to_owned(), cause: Box::new(cause) }
     }
 
+    /// The error of a store for a query that failed.
+    pub(super) fn store_error(&self, error: QueryError) -> StoreError {
+        match error {
+            QueryError::Newer { found, known } => {
+                StoreError::Newer { store: self.shown().to_owned(), found, known }
+            }
+            error if error.is_temporary() => {
+                StoreError::Unreachable { store: self.shown().to_owned(), cause: Box::new(error) }
+            }
+            error => self.database_error(error),
+        }
+    }
+
     /// Executes `work` on a connection, in a transaction of this kind, and sends the notification with
     /// its commit.
     pub(super) fn execute<T>(
@@ -148,15 +161,7 @@ impl Connections {
             self.note_failure(QueryError::NoAnswer.to_string());
             Err(QueryError::NoAnswer)
         });
-        done.map_err(|error| match error {
-            QueryError::Newer { found, known } => {
-                StoreError::Newer { store: self.shown().to_owned(), found, known }
-            }
-            error if error.is_temporary() => {
-                StoreError::Unreachable { store: self.shown().to_owned(), cause: Box::new(error) }
-            }
-            error => self.database_error(error),
-        })
+        done.map_err(|error| self.store_error(error))
     }
 
     async fn connect(&self) -> Result<Object, QueryError> {

@@ -71,6 +71,21 @@ pub(super) async fn list(
     queries.query(&query, &[]).await?.iter().map(read_run).collect()
 }
 
+/// The newest runs that have ended and have no record.
+pub(super) async fn list_unrecorded(
+    queries: &Queries<'_>,
+    limit: usize,
+) -> Result<Vec<DurableRun>, QueryError> {
+    let query = format!(
+        "SELECT {RUN_COLUMNS} FROM durable_runs JOIN durable_texts ON run = number
+         WHERE ended_ms IS NOT NULL AND NOT EXISTS
+           (SELECT 1 FROM runs WHERE runs.id = durable_runs.id)
+         ORDER BY ended_ms DESC, number DESC LIMIT $1"
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    queries.query(&query, &[&limit]).await?.iter().map(read_run).collect()
+}
+
 /// Locks the rows of these runs until the end of the transaction. All transactions lock runs in the
 /// same order, and before anything else of a run, so that no two of them wait for each other.
 pub(super) async fn lock<'a>(

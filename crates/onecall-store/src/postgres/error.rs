@@ -38,8 +38,8 @@ pub(crate) enum QueryError {
 }
 
 impl QueryError {
-    /// Whether the database may answer later: it could not be reached, stopped during the query, or takes
-    /// no connections or writes at present.
+    /// Whether the database may answer later: it could not be reached, stopped during the query, takes no
+    /// connections or writes at present, or has ended a transaction because this process was too slow.
     pub(super) fn is_temporary(&self) -> bool {
         match self {
             Self::NoConnection(_) | Self::NoAnswer => true,
@@ -49,6 +49,7 @@ impl QueryError {
                     // Connection failures, insufficient resources, intervention of an operator.
                     matches!(class, Some("08" | "53" | "57"))
                         || *code == SqlState::READ_ONLY_SQL_TRANSACTION
+                        || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
                 }
                 // The connection ended.
                 None => true,

@@ -1,6 +1,6 @@
 //! The gateways that share the store, in PostgreSQL.
 
-use onecall_core::storage::{FleetStore, StoreError, StoredGateway, UsageByUser};
+use onecall_core::storage::{FleetStore, PinStore, StoreError, StoredGateway, UsageByUser};
 use onecall_core::{GatewayId, Timestamp};
 
 use super::PostgresStore;
@@ -54,5 +54,9 @@ impl FleetStore for PostgresStore {
             }
             Ok(total)
         })
+    }
+
+    fn shared_pins(&self) -> Option<&dyn PinStore> {
+        Some(self)
     }
 }

@@ -58,6 +58,10 @@ impl Journals for PostgresStore {
         self.read(async |queries| durable_runs::list(queries, ended).await)
     }
 
+    fn unrecorded_runs(&self, limit: usize) -> Result<Vec<DurableRun>, StoreError> {
+        self.read(async |queries| durable_runs::list_unrecorded(queries, limit).await)
+    }
+
     fn set_waiting(&self, run: &RunId, fence: u64, waiting: bool) -> Result<bool, StoreError> {
         let state = if waiting { DurableState::Waiting } else { DurableState::Running };
         self.write_durably(Some(Topic::Runs), async |queries| {

@@ -9,7 +9,12 @@ use super::error::QueryError;
 use super::transaction::{self, Exclusive, Queries, TransactionKind};
 
 /// The migrations from each version to the next.
-const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// The schema version that this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

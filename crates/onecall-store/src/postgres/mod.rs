@@ -8,20 +8,25 @@ mod answers;
 mod approvals;
 mod audit;
 mod audit_rows;
+mod browser_sessions;
 mod changes;
 mod columns;
 mod connections;
 mod durable_runs;
 mod error;
+mod figures;
 mod gateways;
 mod inspection;
 mod journal_batches;
 mod journals;
 mod listings;
 mod migrations;
+mod pins;
 mod questions;
 mod record_journals;
+mod run_pictures;
 mod runs;
+mod secret_locks;
 mod shapes;
 mod tls;
 mod transaction;
@@ -40,6 +45,7 @@ use onecall_core::storage::StoreError;
 use self::changes::{Changes, Topic};
 use self::connections::Connections;
 use self::error::QueryError;
+use self::secret_locks::SecretLocks;
 use self::transaction::{Queries, TransactionKind};
 use crate::encoding::{to_i64, to_u64};
 
@@ -47,6 +53,7 @@ use crate::encoding::{to_i64, to_u64};
 pub struct PostgresStore {
     connections: Arc<Connections>,
     changes: Changes,
+    secret_locks: SecretLocks,
     /// The size limit of all journals together.
     journal_mb: u64,
 }
@@ -60,7 +67,8 @@ impl PostgresStore {
     pub fn new(url: &Secret, journal_mb: u64) -> Result<Self, StoreError> {
         let connections = Arc::new(Connections::new(url)?);
         let changes = Changes::new(Arc::clone(&connections));
-        Ok(Self { connections, changes, journal_mb })
+        let secret_locks = SecretLocks::new(Arc::clone(&connections));
+        Ok(Self { connections, changes, secret_locks, journal_mb })
     }
 
     /// Executes `work` without a transaction: each query sees what is committed by then.

@@ -1,23 +1,26 @@
 //! Run records in PostgreSQL.
 
 use onecall_core::storage::{
-    Retention, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError, StoredCall,
+    CallTexts, FigureQuery, PeriodFigures, Retention, RunFilter, RunLookup, RunRecord, RunStore,
+    RunSummary, StoreError, StoredCall,
 };
-use onecall_core::{RunId, Timestamp};
+use onecall_core::{RunId, Timestamp, TokenUsage};
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::columns::Text;
 use super::error::QueryError;
 use super::transaction::Queries;
-use super::{PostgresStore, record_journals, to_i64, to_u64};
+use super::{PostgresStore, figures, record_journals, run_pictures, to_i64, to_u64};
 use crate::encoding::record_journals::EncodedReplay;
 use crate::rows::Columns;
 use crate::rows::answers::count_to_remove;
+use crate::rows::figures::FigureRows;
 use crate::rows::run_query::{Dialect, QueryValue, RunQuery};
 use crate::rows::runs::{
-    BATCH, CALL_COLUMNS, CALL_TEXT_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN,
-    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, microseconds, read_call, read_full_call, read_record,
-    read_summary,
+    BATCH, CALL_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN, SUMMARY_COLUMN_COUNT,
+    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, call_text_columns, microseconds, read_call,
+    read_full_call, read_record, read_summary,
 };
 
 /// How many calls are read at once.
@@ -36,25 +39,29 @@ impl RunStore for PostgresStore {
             if let Some(journal) = &journal {
                 record_journals::insert(queries, &record.run.id, journal).await?;
             }
+            let figures = PeriodFigures::of_run(&record.run, &record.calls);
+            figures::add(queries, &FigureRows::of_run(&record.run, &figures)).await?;
+            run_pictures::insert(queries, &record.run.id, &record.pictures).await?;
             insert_calls(queries, &record.run.id, &record.calls).await
         })
     }
 
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError> {
-        let RunQuery { text, values } = RunQuery::new(filter, &DIALECT);
-        let values: Vec<Box<dyn ToSql + Sync + Send>> = values
-            .iter()
-            .map(|value| -> Box<dyn ToSql + Sync + Send> {
-                match value {
-                    QueryValue::Number(number) => Box::new(*number),
-                    QueryValue::Text(text) => Box::new(Text(text)),
-                }
-            })
-            .collect();
+        let query = RunQuery::new(filter, &DIALECT);
         self.read(async |queries| {
-            let values: Vec<&(dyn ToSql + Sync)> =
-                values.iter().map(|value| -> &(dyn ToSql + Sync) { value.as_ref() }).collect();
-            queries.query(&text, &values).await?.iter().map(read_summary).collect()
+            query_runs(queries, &query).await?.iter().map(read_summary).collect()
+        })
+    }
+
+    fn start_of_run_at(
+        &self,
+        filter: &RunFilter,
+        count: usize,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let query = RunQuery::start_at(filter, count, &DIALECT);
+        self.read(async |queries| {
+            let rows = query_runs(queries, &query).await?;
+            rows.first().map(|row| row.number(0).map(Timestamp)).transpose()
         })
     }
 
@@ -67,13 +74,17 @@ impl RunStore for PostgresStore {
             let ids = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
             match ids.as_slice() {
                 [] => Ok(RunLookup::Nothing),
-                [id] => Ok(match read_run(queries, id).await? {
+                [id] => Ok(match read_run(queries, id, CallTexts::All).await? {
                     Some(record) => RunLookup::One(Box::new(record)),
                     None => RunLookup::Nothing,
                 }),
                 ids => Ok(RunLookup::Several(ids.iter().map(RunId::from_existing).collect())),
             }
         })
+    }
+
+    fn run(&self, id: &RunId, texts: CallTexts) -> Result<Option<RunRecord>, StoreError> {
+        self.read(async |queries| read_run(queries, id.as_str(), texts).await)
     }
 
     fn for_each_call(
@@ -100,9 +111,46 @@ impl RunStore for PostgresStore {
         })
     }
 
+    fn figures(&self, query: &FigureQuery) -> Result<PeriodFigures, StoreError> {
+        self.read(async |queries| figures::read(queries, query).await)
+    }
+
+    fn add_older_runs_to_figures(&self) -> Result<bool, StoreError> {
+        // Usually there are none, and then nothing is locked.
+        match self.read(async |queries| figures::has_older_runs(queries).await)? {
+            true => self.write(None, async |queries| figures::add_older_runs(queries).await),
+            false => Ok(false),
+        }
+    }
+
+    fn set_run_tokens(&self, run: &RunId, tokens: TokenUsage) -> Result<bool, StoreError> {
+        self.write(None, async |queries| {
+            let query = format!(
+                "SELECT {SUMMARY_COLUMNS}, in_figures FROM runs
+                 WHERE id = $1 AND direct_tokens IS NULL FOR UPDATE"
+            );
+            let Some(row) = queries.query_optional(&query, &[&run.as_str()]).await? else {
+                return Ok(false);
+            };
+            let summary = read_summary(&row)?;
+            if row.flag(SUMMARY_COLUMN_COUNT)? {
+                let change = PeriodFigures::of_counted_tokens(&summary, tokens);
+                figures::add(queries, &FigureRows::of_run(&summary, &change)).await?;
+            }
+            let update = "UPDATE runs SET direct_tokens = $2, onecall_tokens = $3,
+                tokens_estimated = $4 WHERE id = $1";
+            let (direct, onecall) = (to_i64(tokens.direct), to_i64(tokens.onecall));
+            let values: [&(dyn ToSql + Sync); 4] =
+                [&run.as_str(), &direct, &onecall, &tokens.estimated];
+            queries.execute(update, &values).await?;
+            Ok(true)
+        })
+    }
+
     fn prune_runs(&self, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
         let oldest = now.before(retention.max_age);
         let mut pruned = 0;
+        self.write(None, async |queries| figures::remove_before(queries, oldest).await)?;
         loop {
             let removed =
                 self.write(None, async |queries| match remove_before(queries, oldest).await? {
@@ -117,6 +165,22 @@ impl RunStore for PostgresStore {
     }
 }
 
+async fn query_runs(queries: &Queries<'_>, query: &RunQuery) -> Result<Vec<Row>, QueryError> {
+    let values: Vec<Box<dyn ToSql + Sync + Send>> = query
+        .values
+        .iter()
+        .map(|value| -> Box<dyn ToSql + Sync + Send> {
+            match value {
+                QueryValue::Number(number) => Box::new(*number),
+                QueryValue::Text(text) => Box::new(Text(text)),
+            }
+        })
+        .collect();
+    let values: Vec<&(dyn ToSql + Sync)> =
+        values.iter().map(|value| -> &(dyn ToSql + Sync) { value.as_ref() }).collect();
+    queries.query(&query.text, &values).await
+}
+
 async fn insert_run(
     queries: &Queries<'_>,
     record: &RunRecord,
@@ -128,7 +192,7 @@ async fn insert_run(
         None => (None, None),
     };
     let argv = argv_text(record);
-    let values: [&(dyn ToSql + Sync); 30] = [
+    let values: [&(dyn ToSql + Sync); 31] = [
         &run.id.as_str(),
         &run.started.0,
         &Text(&run.client),
@@ -159,11 +223,12 @@ async fn insert_run(
         &Text::optional(argv.as_ref()),
         &record.error_line.map(to_i64),
         &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
+        &true,
     ];
     let placeholders =
         (1..=values.len()).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ");
     let statement = format!(
-        "INSERT INTO runs ({SUMMARY_COLUMNS}, {TEXT_COLUMNS}, stored_bytes) \
+        "INSERT INTO runs ({SUMMARY_COLUMNS}, {TEXT_COLUMNS}, stored_bytes, in_figures) \
          VALUES ({placeholders})"
     );
     queries.execute(&statement, &values).await.map(drop)
@@ -216,13 +281,19 @@ async fn insert_calls(
     queries.execute(statement, &values).await.map(drop)
 }
 
-async fn read_run(queries: &Queries<'_>, id: &str) -> Result<Option<RunRecord>, QueryError> {
+async fn read_run(
+    queries: &Queries<'_>,
+    id: &str,
+    texts: CallTexts,
+) -> Result<Option<RunRecord>, QueryError> {
     let query = format!("SELECT {SUMMARY_COLUMNS}, {TEXT_COLUMNS} FROM runs WHERE id = $1");
     let Some(row) = queries.query_optional(&query, &[&id]).await? else { return Ok(None) };
     let mut record = read_record(&row)?;
     record.replay = record_journals::read(queries, &record.run.id).await?;
+    record.pictures = run_pictures::read(queries, &record.run.id).await?;
     let query = format!(
-        "SELECT {CALL_COLUMNS}, {CALL_TEXT_COLUMNS} FROM calls WHERE run_id = $1 ORDER BY position"
+        "SELECT {CALL_COLUMNS}, {} FROM calls WHERE run_id = $1 ORDER BY position",
+        call_text_columns(texts)
     );
     let calls = queries.query(&query, &[&id]).await?;
     record.calls = calls.iter().map(read_full_call).collect::<Result<_, _>>()?;
@@ -247,7 +318,7 @@ async fn remove_surplus(queries: &Queries<'_>, max_bytes: u64) -> Result<u64, Qu
     remove(queries, &format!("SELECT id {oldest_first}"), &[&oldest]).await
 }
 
-/// Removes the runs that a query selects, with their calls and journals.
+/// Removes the runs that a query selects, with their calls, journals and pictures.
 async fn remove(
     queries: &Queries<'_>,
     query: &str,
@@ -255,7 +326,7 @@ async fn remove(
 ) -> Result<u64, QueryError> {
     let rows = queries.query(query, values).await?;
     let ids = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
-    for table in ["calls", "record_journals"] {
+    for table in ["calls", "record_journals", "run_pictures"] {
         let delete = format!("DELETE FROM {table} WHERE run_id = ANY($1)");
         queries.execute(&delete, &[&ids]).await?;
     }

@@ -46,6 +46,7 @@ pub(super) enum Exclusive<'a> {
     Users,
     UserSecrets,
     Shape(&'a str),
+    Pins(&'a str),
     /// The questions of a run, which may not be stored itself.
     Questions(&'a str),
 }
@@ -59,7 +60,7 @@ impl Exclusive<'_> {
             Self::Users => 3,
             Self::UserSecrets => 4,
             // Equal numbers of different things only make one wait for the other.
-            Self::Shape(key) | Self::Questions(key) => {
+            Self::Shape(key) | Self::Pins(key) | Self::Questions(key) => {
                 let [a, b, c, d, ..] = Digest::of(key).into_bytes();
                 i32::from_le_bytes([a, b, c, d])
             }

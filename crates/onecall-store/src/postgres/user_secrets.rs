@@ -1,8 +1,8 @@
 //! Encrypted secrets of users in PostgreSQL.
 
 use onecall_core::storage::{
-    Reencryption, ReplacedVersion, SealedSecret, StoreError, StoredUserSecret, UserSecretKey,
-    UserSecretStore, WriteOutcome,
+    Reencryption, ReplacedVersion, SealedSecret, SecretLock, StoreError, StoredUserSecret,
+    UserSecretKey, UserSecretStore, WriteOutcome,
 };
 use onecall_core::{Timestamp, UserName};
 use tokio_postgres::types::ToSql;
@@ -100,6 +100,17 @@ impl UserSecretStore for PostgresStore {
             }
             Ok(())
         })
+    }
+
+    fn try_lock_secret(
+        &self,
+        key: &UserSecretKey,
+    ) -> Result<Option<Box<dyn SecretLock>>, StoreError> {
+        self.secret_locks.try_lock(key)
+    }
+
+    fn secrets_change_number(&self) -> Result<i64, StoreError> {
+        Ok(self.changes.count(Topic::Users))
     }
 }
 

@@ -80,6 +80,8 @@ impl Users for PostgresStore {
             let delete = "DELETE FROM user_tokens WHERE \"user\" = $1";
             let tokens = queries.execute(delete, &[&name.as_str()]).await?;
             let tokens = usize::try_from(tokens).unwrap_or(usize::MAX);
+            let delete = "DELETE FROM browser_sessions WHERE \"user\" = $1";
+            queries.execute(delete, &[&name.as_str()]).await?;
             let statement =
                 "UPDATE users SET removed_ms = $2 WHERE name = $1 AND removed_ms IS NULL";
             let removed = queries.execute(statement, &[&name.as_str(), &now.0]).await?;

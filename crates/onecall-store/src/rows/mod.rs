@@ -3,7 +3,9 @@
 
 pub(crate) mod answers;
 pub(crate) mod audit;
+pub(crate) mod browser_sessions;
 pub(crate) mod durable_runs;
+pub(crate) mod figures;
 pub(crate) mod gateways;
 pub(crate) mod grants;
 pub(crate) mod journals;

@@ -26,6 +26,33 @@ pub(crate) struct RunQuery {
 }
 
 impl RunQuery {
+    /// The query of when the run began that has `count` newer ones among those that `filter` selects by user
+    /// and time. An index answers it.
+    pub(crate) fn start_at(filter: &RunFilter, count: usize, dialect: &Dialect) -> Self {
+        let mut conditions = Conditions { dialect, texts: Vec::new(), values: Vec::new() };
+        if let Some(since) = filter.since {
+            conditions.add(QueryValue::Number(since.0), |it| format!("started_ms >= {it}"));
+        }
+        if let Some(until) = filter.until {
+            conditions.add(QueryValue::Number(until.0), |it| format!("started_ms < {it}"));
+        }
+        if let Some(after) = &filter.after {
+            let started = QueryValue::Number(after.started.0);
+            conditions.add(started, |it| format!("started_ms <= {it}"));
+        }
+        if let Some(user) = &filter.user {
+            let user = QueryValue::Text(user.as_str().to_owned());
+            conditions.add(user, |it| format!("\"user\" = {it}"));
+        }
+        let count = QueryValue::Number(i64::try_from(count).unwrap_or(i64::MAX));
+        let count = conditions.bind(count);
+        let condition = conditions.text();
+        let text = format!(
+            "SELECT started_ms FROM runs{condition} ORDER BY started_ms DESC LIMIT 1 OFFSET {count}"
+        );
+        Self { text, values: conditions.values }
+    }
+
     /// The query of the runs that `filter` selects, newest first. A condition that the filter does not
     /// have is not a part of the query, so that the database can choose an index by the others.
     pub(crate) fn new(filter: &RunFilter, dialect: &Dialect) -> Self {
@@ -75,16 +102,11 @@ impl RunQuery {
         let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok());
         let limit = limit.map(|limit| conditions.bind(QueryValue::Number(limit)));
         let limit = limit.map_or(String::new(), |limit| format!(" LIMIT {limit}"));
-        let Conditions { texts, values, .. } = conditions;
-        let texts: Vec<_> = texts.into_iter().map(|text| format!("({text})")).collect();
-        let condition = match texts.is_empty() {
-            true => String::new(),
-            false => format!(" WHERE {}", texts.join(" AND ")),
-        };
+        let condition = conditions.text();
         let text = format!(
             "SELECT {SUMMARY_COLUMNS} FROM runs{condition} ORDER BY started_ms DESC, id DESC{limit}"
         );
-        Self { text, values }
+        Self { text, values: conditions.values }
     }
 }
 
@@ -100,6 +122,15 @@ impl Conditions<'_> {
     fn bind(&mut self, value: QueryValue) -> String {
         self.values.push(value);
         format!("{}{}", self.dialect.parameter, self.values.len())
+    }
+
+    /// The part of the query that has the conditions.
+    fn text(&self) -> String {
+        let texts: Vec<_> = self.texts.iter().map(|text| format!("({text})")).collect();
+        match texts.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", texts.join(" AND ")),
+        }
     }
 
     /// Adds a condition on a value; `condition` gets the parameter.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onecall_core::storage::{ReplayData, RunDetail, RunRecord, RunSummary, StoredCall};
+use onecall_core::storage::{CallTexts, ReplayData, RunDetail, RunRecord, RunSummary, StoredCall};
 use onecall_core::{RunId, TextSizes, Timestamp, TokenUsage, UserName};
 
 use super::Columns;
@@ -15,6 +15,9 @@ pub(crate) const SUMMARY_COLUMNS: &str = "id, started_ms, client, kind, language
     failed_calls, cached_calls, direct_tokens, onecall_tokens, tokens_estimated, detail, \
     direct_bytes, onecall_bytes, \"user\"";
 
+/// How many columns [`read_summary`] reads.
+pub(crate) const SUMMARY_COLUMN_COUNT: usize = 24;
+
 /// The columns that [`read_record`] reads after those of the summary.
 pub(crate) const TEXT_COLUMNS: &str = "program, output, tools, argv, error_line";
 
@@ -22,8 +25,17 @@ pub(crate) const TEXT_COLUMNS: &str = "program, output, tools, argv, error_line"
 pub(crate) const CALL_COLUMNS: &str = "calls.name, server, arguments_sha256, arguments_bytes, \
     result_bytes, started_us, calls.duration_us, error, cached, tokens, denied_by";
 
-/// The columns that [`read_full_call`] reads after those of the call.
-pub(crate) const CALL_TEXT_COLUMNS: &str = "arguments, result_kind, result";
+/// The columns that [`read_full_call`] reads after those of the call. They are NULL for calls whose texts are
+/// not read.
+pub(crate) fn call_text_columns(texts: CallTexts) -> String {
+    let columns = ["arguments", "result_kind", "result"];
+    let position = match texts {
+        CallTexts::All => return columns.join(", "),
+        CallTexts::None => -1,
+        CallTexts::Of(index) => i64::try_from(index).unwrap_or(-1),
+    };
+    columns.map(|column| format!("CASE position WHEN {position} THEN {column} END")).join(", ")
+}
 
 /// The column of the run's identifier in a query of calls.
 pub(crate) const RUN_ID_COLUMN: usize = 11;
@@ -48,6 +60,7 @@ pub(crate) fn read_record<R: Columns>(row: &R) -> Result<RunRecord, R::Error> {
         output: row.optional_text(25)?,
         tools: row.optional_text(26)?,
         error_line: row.optional_number(28)?.map(to_u64),
+        pictures: Vec::new(),
         calls: Vec::new(),
         replay: ReplayData::None,
     })

@@ -84,14 +84,14 @@ impl SqliteStore {
                 FileConnection::open(&self.path, slot.synchronous).map_err(|error| match error {
                     OpenError::Damaged(_) => StoreError::NotAStore { path: self.path.clone() },
                     OpenError::Permanent(error) => error,
-                    OpenError::Temporary(source) => StoreError::database(&self.path, source),
+                    OpenError::Temporary(source) => self.database_error(source),
                 })?
             }
         };
         let done = work(&file.connection);
         // After an error, the next write begins with a new connection.
         *open = done.is_ok().then_some(file);
-        done.map_err(|source| StoreError::database(&self.path, source))
+        done.map_err(|source| self.database_error(source))
     }
 }
 

@@ -69,6 +69,21 @@ pub(super) fn list(connection: &Connection, ended: bool) -> rusqlite::Result<Vec
     connection.prepare_cached(&list_statement(ended))?.query_map([], |row| read_run(row))?.collect()
 }
 
+/// The newest runs that have ended and have no record.
+pub(super) fn list_unrecorded(
+    connection: &Connection,
+    limit: usize,
+) -> rusqlite::Result<Vec<DurableRun>> {
+    let query = format!(
+        "SELECT {RUN_COLUMNS} FROM durable_runs CROSS JOIN durable_texts ON run = number
+         WHERE ended_ms IS NOT NULL AND NOT EXISTS
+           (SELECT 1 FROM runs WHERE runs.id = durable_runs.id)
+         ORDER BY ended_ms DESC, number DESC LIMIT ?1"
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    connection.prepare_cached(&query)?.query_map([limit], |row| read_run(row))?.collect()
+}
+
 /// The number of a run that has not ended and whose current lease has this fencing number.
 pub(super) fn number_for_owner(
     connection: &Connection,

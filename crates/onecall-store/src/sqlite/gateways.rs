@@ -1,6 +1,6 @@
 //! The gateways that share the store, in SQLite.
 
-use onecall_core::storage::{FleetStore, StoreError, StoredGateway, UsageByUser};
+use onecall_core::storage::{FleetStore, PinStore, StoreError, StoredGateway, UsageByUser};
 use onecall_core::{GatewayId, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
@@ -62,5 +62,9 @@ impl FleetStore for SqliteStore {
             }
             Ok(total)
         })
+    }
+
+    fn shared_pins(&self) -> Option<&dyn PinStore> {
+        None
     }
 }

@@ -53,6 +53,10 @@ impl Journals for SqliteStore {
         self.read_durable(|connection| durable_runs::list(connection, ended))
     }
 
+    fn unrecorded_runs(&self, limit: usize) -> Result<Vec<DurableRun>, StoreError> {
+        self.read_durable(|connection| durable_runs::list_unrecorded(connection, limit))
+    }
+
     fn set_waiting(&self, run: &RunId, fence: u64, waiting: bool) -> Result<bool, StoreError> {
         let state = if waiting { DurableState::Waiting } else { DurableState::Running };
         self.write_durably(|transaction| {

@@ -8,12 +8,14 @@ mod answers;
 mod approvals;
 mod audit;
 mod audit_rows;
+mod browser_sessions;
 mod columns;
 mod connection;
 mod damaged_file;
 mod durable_marker;
 mod durable_runs;
 mod durable_writes;
+mod figures;
 mod gateways;
 mod inspection;
 mod journal_batches;
@@ -23,7 +25,9 @@ mod listings;
 mod migrations;
 mod questions;
 mod record_journals;
+mod run_pictures;
 mod runs;
+mod secret_locks;
 mod shapes;
 mod user_secrets;
 mod users;
@@ -35,7 +39,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use onecall_core::storage::{Store, StoreError};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use self::connection::{FileConnection, OpenError, Synchronous};
 use self::durable_marker::DurableMarker;
@@ -174,7 +178,17 @@ impl SqliteStore {
                 *file_connection = None;
                 Err(self.handle_damage(file))
             }
-            done => done.map_err(|source| StoreError::database(&self.path, source)),
+            done => done.map_err(|source| self.database_error(source)),
+        }
+    }
+
+    /// The error of an operation that leaves the store as it is.
+    fn database_error(&self, source: rusqlite::Error) -> StoreError {
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => {
+                StoreError::Full { store: self.path.display().to_string() }
+            }
+            _ => StoreError::database(&self.path, source),
         }
     }
 
@@ -194,7 +208,7 @@ impl SqliteStore {
             Err(open_error) => open_error,
         };
         match open_error {
-            OpenError::Temporary(source) => Err(StoreError::database(&self.path, source)),
+            OpenError::Temporary(source) => Err(self.database_error(source)),
             OpenError::Damaged(_) => {
                 Err(self.disable("it is damaged and cannot be replaced".to_owned()))
             }

@@ -1,19 +1,21 @@
 //! Run records in SQLite.
 
 use onecall_core::storage::{
-    Retention, RunFilter, RunLookup, RunRecord, RunStore, RunSummary, StoreError, StoredCall,
+    CallTexts, FigureQuery, PeriodFigures, Retention, RunFilter, RunLookup, RunRecord, RunStore,
+    RunSummary, StoreError, StoredCall,
 };
-use onecall_core::{RunId, Timestamp};
-use rusqlite::{Connection, ToSql, Transaction, params};
+use onecall_core::{RunId, Timestamp, TokenUsage};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
 
-use super::{SqliteStore, record_journals, to_i64, to_u64};
+use super::{SqliteStore, figures, record_journals, run_pictures, to_i64, to_u64};
 use crate::encoding::record_journals::EncodedReplay;
 use crate::rows::answers::count_to_remove;
+use crate::rows::figures::FigureRows;
 use crate::rows::run_query::{Dialect, QueryValue, RunQuery};
 use crate::rows::runs::{
-    BATCH, CALL_COLUMNS, CALL_TEXT_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN,
-    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, microseconds, read_call, read_full_call, read_record,
-    read_summary,
+    BATCH, CALL_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN, SUMMARY_COLUMN_COUNT,
+    SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, call_text_columns, microseconds, read_call,
+    read_full_call, read_record, read_summary,
 };
 
 /// How SQLite writes queries.
@@ -30,6 +32,9 @@ impl RunStore for SqliteStore {
             if let Some(journal) = &journal {
                 record_journals::insert(transaction, &record.run.id, journal)?;
             }
+            let figures = PeriodFigures::of_run(&record.run, &record.calls);
+            figures::add(transaction, &FigureRows::of_run(&record.run, &figures))?;
+            run_pictures::insert(transaction, &record.run.id, &record.pictures)?;
             insert_calls(transaction, &record.run.id, &record.calls)
         })
     }
@@ -38,14 +43,21 @@ impl RunStore for SqliteStore {
         let RunQuery { text, values } = RunQuery::new(filter, &DIALECT);
         self.read(|connection| {
             let mut statement = connection.prepare(&text)?;
-            let values = values.iter().map(|value| -> &dyn ToSql {
-                match value {
-                    QueryValue::Number(number) => number,
-                    QueryValue::Text(text) => text,
-                }
-            });
-            let values = rusqlite::params_from_iter(values);
+            let values = rusqlite::params_from_iter(values.iter().map(sql_value));
             statement.query_map(values, |row| read_summary(row))?.collect()
+        })
+    }
+
+    fn start_of_run_at(
+        &self,
+        filter: &RunFilter,
+        count: usize,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let RunQuery { text, values } = RunQuery::start_at(filter, count, &DIALECT);
+        self.read(|connection| {
+            let mut statement = connection.prepare(&text)?;
+            let values = rusqlite::params_from_iter(values.iter().map(sql_value));
+            statement.query_row(values, |row| row.get(0).map(Timestamp)).optional()
         })
     }
 
@@ -61,10 +73,14 @@ impl RunStore for SqliteStore {
                 .collect::<rusqlite::Result<_>>()?;
             match ids.as_slice() {
                 [] => Ok(RunLookup::Nothing),
-                [id] => Ok(RunLookup::One(Box::new(read_run(connection, id)?))),
+                [id] => Ok(RunLookup::One(Box::new(read_run(connection, id, CallTexts::All)?))),
                 ids => Ok(RunLookup::Several(ids.iter().map(RunId::from_existing).collect())),
             }
         })
+    }
+
+    fn run(&self, id: &RunId, texts: CallTexts) -> Result<Option<RunRecord>, StoreError> {
+        self.read(|connection| read_run(connection, id.as_str(), texts).optional())
     }
 
     fn for_each_call(
@@ -86,9 +102,50 @@ impl RunStore for SqliteStore {
         })
     }
 
+    fn figures(&self, query: &FigureQuery) -> Result<PeriodFigures, StoreError> {
+        self.read(|connection| figures::read(connection, query))
+    }
+
+    fn add_older_runs_to_figures(&self) -> Result<bool, StoreError> {
+        // Usually there are none, and then nothing is locked.
+        match self.read(figures::has_older_runs)? {
+            true => self.write(figures::add_older_runs),
+            false => Ok(false),
+        }
+    }
+
+    fn set_run_tokens(&self, run: &RunId, tokens: TokenUsage) -> Result<bool, StoreError> {
+        self.write(|transaction| {
+            let query = format!(
+                "SELECT {SUMMARY_COLUMNS}, in_figures FROM runs
+                 WHERE id = ?1 AND direct_tokens IS NULL"
+            );
+            let mut statement = transaction.prepare_cached(&query)?;
+            let read = |row: &Row<'_>| Ok((read_summary(row)?, row.get(SUMMARY_COLUMN_COUNT)?));
+            let found = statement.query_row(params![run.as_str()], read);
+            let Some((summary, is_in_figures)) = found.optional()? else { return Ok(false) };
+            if is_in_figures {
+                let change = PeriodFigures::of_counted_tokens(&summary, tokens);
+                figures::add(transaction, &FigureRows::of_run(&summary, &change))?;
+            }
+            transaction.execute(
+                "UPDATE runs SET direct_tokens = ?2, onecall_tokens = ?3, tokens_estimated = ?4
+                 WHERE id = ?1",
+                params![
+                    run.as_str(),
+                    to_i64(tokens.direct),
+                    to_i64(tokens.onecall),
+                    tokens.estimated
+                ],
+            )?;
+            Ok(true)
+        })
+    }
+
     fn prune_runs(&self, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
         let oldest = now.before(retention.max_age);
         let mut pruned = 0;
+        self.write(|transaction| figures::remove_before(transaction, oldest))?;
         loop {
             let removed = self.write(|transaction| {
                 let mut removed = remove_before(transaction, oldest)?;
@@ -106,6 +163,13 @@ impl RunStore for SqliteStore {
             self.free_pages()?;
         }
         Ok(pruned)
+    }
+}
+
+fn sql_value(value: &QueryValue) -> &dyn ToSql {
+    match value {
+        QueryValue::Number(number) => number,
+        QueryValue::Text(text) => text,
     }
 }
 
@@ -134,7 +198,7 @@ fn insert_run(
         None => (None, None),
     };
     let argv = argv_text(record);
-    let values: [&dyn ToSql; 30] = [
+    let values: [&dyn ToSql; 31] = [
         &run.id.as_str(),
         &run.started.0,
         &run.client,
@@ -165,11 +229,12 @@ fn insert_run(
         &argv,
         &record.error_line.map(to_i64),
         &i64::try_from(stored_bytes).unwrap_or(i64::MAX),
+        &true,
     ];
     let placeholders =
         (1..=values.len()).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
     let statement = format!(
-        "INSERT INTO runs ({SUMMARY_COLUMNS}, {TEXT_COLUMNS}, stored_bytes) \
+        "INSERT INTO runs ({SUMMARY_COLUMNS}, {TEXT_COLUMNS}, stored_bytes, in_figures) \
          VALUES ({placeholders})"
     );
     transaction.execute(&statement, values.as_slice()).map(drop)
@@ -213,12 +278,14 @@ fn insert_calls(
     Ok(())
 }
 
-fn read_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
+fn read_run(connection: &Connection, id: &str, texts: CallTexts) -> rusqlite::Result<RunRecord> {
     let statement = format!("SELECT {SUMMARY_COLUMNS}, {TEXT_COLUMNS} FROM runs WHERE id = ?1");
     let mut record = connection.query_row(&statement, params![id], |row| read_record(row))?;
     record.replay = record_journals::read(connection, &record.run.id)?;
+    record.pictures = run_pictures::read(connection, &record.run.id)?;
     let statement = format!(
-        "SELECT {CALL_COLUMNS}, {CALL_TEXT_COLUMNS} FROM calls WHERE run_id = ?1 ORDER BY position"
+        "SELECT {CALL_COLUMNS}, {} FROM calls WHERE run_id = ?1 ORDER BY position",
+        call_text_columns(texts)
     );
     let mut statement = connection.prepare(&statement)?;
     let calls = statement.query_map(params![id], |row| read_full_call(row))?;
@@ -246,13 +313,13 @@ fn remove_surplus(transaction: &Transaction<'_>, max_bytes: u64) -> rusqlite::Re
     remove(transaction, &format!("SELECT id {oldest_first}"), params![oldest])
 }
 
-/// Removes the runs that a query selects, with their calls and journals.
+/// Removes the runs that a query selects, with their calls, journals and pictures.
 fn remove(
     transaction: &Transaction<'_>,
     query: &str,
     values: &[&dyn ToSql],
 ) -> rusqlite::Result<u64> {
-    for table in ["calls", "record_journals"] {
+    for table in ["calls", "record_journals", "run_pictures"] {
         let delete = format!("DELETE FROM {table} WHERE run_id IN ({query})");
         transaction.execute(&delete, values)?;
     }

@@ -30,7 +30,10 @@ fn a_full_disk_fails_one_write_and_no_more() {
     put("a", 1).unwrap();
     pages(1);
     let error = put("b", 1_000_000).unwrap_err();
-    assert!(matches!(error, StoreError::Database { .. }), "{error}");
+    let path = store.path.display();
+    let expected =
+        format!("the store '{path}' cannot be written: the disk is full; make room on it");
+    assert_eq!((error.is_temporary(), error.to_string()), (true, expected));
     pages(1_000_000);
     put("c", 1).unwrap();
     let tools: Vec<_> = store.shapes().unwrap().into_iter().map(|(key, _)| key.tool).collect();
@@ -125,13 +128,13 @@ fn an_append_that_cannot_be_written_writes_nothing() {
     assert_eq!(append(0).unwrap(), [Ok(())]);
     let slot = &store.durable_writing_connection;
     let obstacles = [
-        ("PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"),
-        ("PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
+        ("PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000", true),
+        ("PRAGMA query_only = ON", "PRAGMA query_only = OFF", false),
     ];
-    for (first, (full_or_read_only, as_before)) in [3, 6].into_iter().zip(obstacles) {
+    for (first, (full_or_read_only, as_before, is_full)) in [3, 6].into_iter().zip(obstacles) {
         execute(&store, slot, full_or_read_only);
         let error = append(first).unwrap_err();
-        assert!(matches!(error, StoreError::Database { .. }), "{error}");
+        assert_eq!(matches!(error, StoreError::Full { .. }), is_full, "{error}");
         let journal = store.journal(&RunId::from_existing("a")).unwrap();
         assert_eq!(
             (journal.events.len(), journal.unreadable),

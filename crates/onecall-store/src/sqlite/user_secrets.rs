@@ -1,13 +1,13 @@
 //! Encrypted secrets of users in SQLite.
 
 use onecall_core::storage::{
-    Reencryption, ReplacedVersion, SealedSecret, StoreError, StoredUserSecret, UserSecretKey,
-    UserSecretStore, WriteOutcome,
+    Approvals, Reencryption, ReplacedVersion, SealedSecret, SecretLock, StoreError,
+    StoredUserSecret, UserSecretKey, UserSecretStore, WriteOutcome,
 };
 use onecall_core::{Timestamp, UserName};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{SqliteStore, to_i64};
+use super::{SqliteStore, secret_locks, to_i64};
 use crate::rows::user_secrets::{COLUMNS, changes, may_replace, read_secret};
 
 impl UserSecretStore for SqliteStore {
@@ -89,6 +89,21 @@ impl UserSecretStore for SqliteStore {
             }
             Ok(())
         })
+    }
+
+    fn try_lock_secret(
+        &self,
+        key: &UserSecretKey,
+    ) -> Result<Option<Box<dyn SecretLock>>, StoreError> {
+        if let Some(reason) = self.disabled.get() {
+            return Err(StoreError::Disabled { reason: reason.clone() });
+        }
+        secret_locks::try_lock(&self.path, key)
+            .map_err(|source| StoreError::unusable(&self.path, source))
+    }
+
+    fn secrets_change_number(&self) -> Result<i64, StoreError> {
+        self.change_number()
     }
 }
 

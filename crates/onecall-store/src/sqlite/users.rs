@@ -75,6 +75,8 @@ impl Users for SqliteStore {
         self.write_durably(|transaction| {
             let tokens = transaction
                 .execute("DELETE FROM user_tokens WHERE user = ?1", params![name.as_str()])?;
+            transaction
+                .execute("DELETE FROM browser_sessions WHERE user = ?1", params![name.as_str()])?;
             let removed = transaction.execute(
                 "UPDATE users SET removed_ms = ?2 WHERE name = ?1 AND removed_ms IS NULL",
                 params![name.as_str(), now.0],
@@ -219,6 +221,6 @@ fn find_similar(connection: &Connection, name: &UserName) -> rusqlite::Result<Op
     Ok(found.map(UserName::from_existing))
 }
 
-fn to_sql_error(error: serde_json::Error) -> rusqlite::Error {
+pub(super) fn to_sql_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

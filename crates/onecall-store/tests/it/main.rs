@@ -4,9 +4,11 @@
 
 mod answers;
 mod audit;
+mod browser_sessions;
 mod durable;
 mod gateways;
 mod listings;
+mod pins;
 mod place;
 mod postgres;
 mod records;

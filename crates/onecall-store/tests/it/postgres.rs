@@ -2,6 +2,7 @@
 //! what has changed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use onecall_core::storage::*;
 use onecall_core::{Secret, Timestamp, ToolValue, UserName};
 use onecall_store::{PostgresStore, inspect_database, open_configured};
 use testkit::postgres::{PASSWORD, PostgresServer};
+use testkit::unreliable_link::UnreliableLink;
 
 use crate::answers::answer;
 use crate::place::{Place, soon};
@@ -59,7 +61,7 @@ fn a_newer_schema_is_refused() {
     let text = timely_error(|| place.open().put_run(&run("b", 1)));
     assert!(
         text.ends_with(
-            "has version 99, and this onecall supports versions up to 2; update onecall"
+            "has version 99, and this onecall supports versions up to 4; update onecall"
         ),
         "{text}"
     );
@@ -71,10 +73,10 @@ fn a_newer_schema_is_refused() {
 fn a_look_changes_nothing() {
     let Some(Place::Database(url)) = Place::database() else { return };
     let seen = inspect_database(&Secret::new(url.as_str())).unwrap();
-    assert_eq!((seen.version, seen.newest), (None, 2));
+    assert_eq!((seen.version, seen.newest), (None, 4));
     assert!(!seen.address.contains(PASSWORD) && seen.address.starts_with("postgres://127.0.0.1:"));
     open(&url).put_run(&run("a", 1)).unwrap();
-    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(2));
+    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(4));
 }
 
 #[test]
@@ -116,6 +118,34 @@ fn a_database_that_hangs_gives_an_error() {
     timely_error(|| store.append_audit(&[stopped()]));
     server.thaw();
     assert!(soon_again(|| store.put_run(&run("c", 1)).is_ok()));
+}
+
+/// The locks of a process that is cut off in the middle of a transaction are free before another one gives up.
+#[test]
+fn a_process_that_is_cut_off_holds_up_no_other() {
+    let Some(server) = PostgresServer::start_new() else { return };
+    let url = server.create_database();
+    let other = open(&url);
+    other.append_audit(&[stopped()]).unwrap();
+    for _ in 0..4 {
+        let link = UnreliableLink::to(server.address());
+        let link_address = link.address().to_string();
+        let store = open(&url.replace(&server.address().to_string(), &link_address));
+        let written = AtomicU64::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while store.append_audit(&[stopped()]).is_ok() {
+                    written.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            while written.load(Ordering::Relaxed) < 10 {
+                thread::yield_now();
+            }
+            // Most of the time, a transaction is under way.
+            link.cut();
+            other.append_audit(&[stopped()]).unwrap();
+        });
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use onecall_core::storage::*;
 use onecall_core::{
-    CallSite, CallableName, InPlaceReason, JournalCall, JournalEvent, RunId, TextSizes, Timestamp,
-    TokenUsage, ToolValue, UserName,
+    CallSite, CallableName, InPlaceReason, JournalCall, JournalEvent, Picture, RunId, TextSizes,
+    Timestamp, TokenUsage, ToolValue, UserName,
 };
 
 use crate::place::{Place, on_every_store};
@@ -21,7 +21,14 @@ on_every_store!(
     a_record_says_why_its_run_cannot_be_replayed,
     many_begin_it_at_once,
     old_runs_and_too_many_go,
+    texts_of_calls_are_read_where_they_are_needed,
     every_character_comes_back,
+    the_start_of_a_run_at_a_place_is_found,
+    sums_are_kept_by_hour_and_day,
+    sums_are_right_when_many_write_at_once,
+    runs_of_older_versions_are_added_to_the_sums_once,
+    a_step_adds_few_runs_to_the_sums_and_the_newest_first,
+    tokens_are_counted_once,
 );
 
 pub(crate) fn run(id: &str, started: i64) -> RunRecord {
@@ -53,6 +60,7 @@ pub(crate) fn run(id: &str, started: i64) -> RunRecord {
         error_line: Some(3),
         output: Some("1\n".to_owned()),
         tools: Some("[]".to_owned()),
+        pictures: vec![Picture::parse("iVBORw0KGgo=".to_owned()), None],
         calls: vec![StoredCall {
             name: "mcp__a_b__c".to_owned(),
             server: "a-b".to_owned(),
@@ -268,6 +276,29 @@ pub(crate) fn put_large_runs(store: &dyn CompleteStore) {
     }
 }
 
+fn texts_of_calls_are_read_where_they_are_needed(place: &Place) {
+    let store = place.open();
+    let mut record = run("r", 1);
+    record.calls = vec![record.calls[0].clone(); 3];
+    store.put_run(&record).unwrap();
+    let read = |texts: CallTexts| store.run(&record.run.id, texts).unwrap().unwrap();
+    assert_eq!(read(CallTexts::All), record);
+    for (texts, index) in
+        [(CallTexts::None, None), (CallTexts::Of(1), Some(1)), (CallTexts::Of(3), None)]
+    {
+        let mut expected = record.clone();
+        for (_, call) in expected.calls.iter_mut().enumerate().filter(|(it, _)| Some(*it) != index)
+        {
+            (call.arguments, call.result) = (None, None);
+        }
+        assert_eq!(read(texts), expected, "{texts:?}");
+    }
+    // Only a whole identifier names a run.
+    store.put_run(&run("r2", 2)).unwrap();
+    assert_eq!(read(CallTexts::All), record);
+    assert_eq!(store.run(&RunId::from_existing(""), CallTexts::All).unwrap(), None);
+}
+
 /// A program and a server may send any character, which no database may lose.
 fn every_character_comes_back(place: &Place) {
     let store = place.open();
@@ -280,4 +311,186 @@ fn every_character_comes_back(place: &Place) {
     record.calls[0].error = Some(text.to_owned());
     store.put_run(&record).unwrap();
     assert_eq!(store.find_run("r").unwrap(), RunLookup::One(Box::new(record)));
+}
+
+fn figures(
+    store: &dyn CompleteStore,
+    unit: FigureUnit,
+    since: i64,
+    user: Option<&str>,
+) -> PeriodFigures {
+    let user = user.map(UserName::from_existing);
+    let (since, until) = (Timestamp(since), Timestamp(40 * 3_600_000));
+    store.figures(&FigureQuery { unit, tool_unit: unit, since, until, user }).unwrap()
+}
+
+fn the_start_of_a_run_at_a_place_is_found(place: &Place) {
+    let store = place.open();
+    for number in 1..=5 {
+        let mut record = run(&number.to_string(), number * 10);
+        record.run.user = UserName::from_existing(if number == 3 { "ben" } else { "anna" });
+        store.put_run(&record).unwrap();
+    }
+    let at = |filter: RunFilter, count: usize| {
+        store.start_of_run_at(&filter, count).unwrap().map(|start| start.0)
+    };
+    assert_eq!(
+        [0, 2, 4, 5].map(|count| at(RunFilter::default(), count)),
+        [Some(50), Some(30), Some(10), None]
+    );
+    let after = RunPosition { started: Timestamp(40), id: RunId::from_existing("4") };
+    let later = RunFilter {
+        after: Some(after),
+        since: Some(Timestamp(20)),
+        text: Some("no run has this".to_owned()),
+        ..RunFilter::default()
+    };
+    assert_eq!((at(later.clone(), 1), at(later, 3)), (Some(30), None));
+    let anna = RunFilter { user: Some(UserName::from_existing("anna")), ..RunFilter::default() };
+    assert_eq!((at(anna.clone(), 2), at(anna, 4)), (Some(20), None));
+}
+
+fn sums_are_kept_by_hour_and_day(place: &Place) {
+    const HOUR: i64 = 3_600_000;
+    let store = place.open();
+    for (id, started, user) in [("a", 5, "anna"), ("b", HOUR + 1, "anna"), ("c", HOUR + 2, "ben")] {
+        let mut record = run(id, started);
+        record.run.user = UserName::from_existing(user);
+        record.calls.iter_mut().for_each(|call| call.cached = false);
+        store.put_run(&record).unwrap();
+    }
+    let mut failed = run("d", 30 * HOUR);
+    failed.run.outcome = "raised".to_owned();
+    failed.calls[0].error = Some("no".to_owned());
+    store.put_run(&failed).unwrap();
+    let runs = |figures: &PeriodFigures| -> Vec<(i64, u64, u64)> {
+        let counted = |(starts, sums): (&Timestamp, &Figures)| {
+            (starts.0, sums.get(Counter::Runs), sums.get(Counter::FailedRuns))
+        };
+        figures.intervals.iter().map(counted).collect()
+    };
+    let hours = figures(store.as_ref(), FigureUnit::Hour, 0, None);
+    assert_eq!(runs(&hours), [(0, 1, 0), (HOUR, 2, 0), (30 * HOUR, 1, 1)]);
+    let days = figures(store.as_ref(), FigureUnit::Day, 0, None);
+    assert_eq!(runs(&days), [(0, 3, 0), (24 * HOUR, 1, 1)]);
+    let sums = &days.intervals[&Timestamp(0)];
+    assert_eq!(sums.percentile(50), Some(Duration::from_micros(1_600)));
+    assert_eq!((sums.get(Counter::DirectTokens), sums.signed(Counter::SavedTokens)), (30, 18));
+    assert_eq!(sums.get(Counter::EstimatedRuns), 3);
+    let tool = &days.tools["mcp__a_b__c"];
+    let counters = [Counter::Calls, Counter::FailedCalls, Counter::CachedCalls];
+    assert_eq!(counters.map(|counter| tool.get(counter)), [4, 1, 1]);
+    // The answer from the cache has no time.
+    assert_eq!(tool.percentile(95), Some(Duration::from_micros(20)));
+    assert_eq!(
+        runs(&figures(store.as_ref(), FigureUnit::Hour, HOUR, Some("anna"))),
+        [(HOUR, 1, 0)]
+    );
+    assert_eq!(runs(&figures(store.as_ref(), FigureUnit::Hour, 0, Some("carl"))), []);
+    // What is too old goes; an interval that is not over stays.
+    let retention = Retention { max_age: Duration::from_secs(3_600), max_bytes: u64::MAX };
+    store.prune_runs(&retention, Timestamp(2 * HOUR + 1)).unwrap();
+    let left = figures(store.as_ref(), FigureUnit::Hour, 0, None);
+    assert_eq!(runs(&left), [(HOUR, 2, 0), (30 * HOUR, 1, 1)]);
+    assert_eq!(runs(&figures(store.as_ref(), FigureUnit::Day, 0, None)).len(), 2);
+}
+
+fn sums_are_right_when_many_write_at_once(place: &Place) {
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            scope.spawn(move || {
+                let store = place.open();
+                for number in 0..25 {
+                    store.put_run(&run(&format!("{writer}-{number}"), number)).unwrap();
+                }
+            });
+        }
+    });
+    let days = figures(place.open().as_ref(), FigureUnit::Day, 0, None);
+    assert_eq!(days.intervals[&Timestamp(0)].get(Counter::Runs), 100);
+    assert_eq!(days.tools["mcp__a_b__c"].get(Counter::Calls), 100);
+}
+
+/// Makes a store what an older version leaves: with runs, and without sums.
+fn remove_figures(place: &Place) {
+    place.execute("UPDATE runs SET in_figures = NOT in_figures; DELETE FROM figures");
+}
+
+fn runs_of_older_versions_are_added_to_the_sums_once(place: &Place) {
+    const HOUR: i64 = 3_600_000;
+    let expected = place.another();
+    let stores = [place.open(), expected.open()];
+    // More than one step, with runs that have many calls.
+    for number in 0..450 {
+        let mut record = run(&format!("{number:03}"), number * HOUR / 20);
+        record.run.user = UserName::from_existing(if number % 3 == 0 { "anna" } else { "ben" });
+        if number % 50 == 7 {
+            record.calls = vec![record.calls[0].clone(); 5_000];
+            record.run.call_count = 5_000;
+        }
+        stores.iter().for_each(|store| store.put_run(&record).unwrap());
+    }
+    let sums = |place: &Place| {
+        let store = place.open();
+        [None, Some("anna"), Some("ben")].map(|user| {
+            [FigureUnit::Hour, FigureUnit::Day].map(|unit| figures(store.as_ref(), unit, 0, user))
+        })
+    };
+    remove_figures(place);
+    let empty = PeriodFigures::default();
+    assert!(sums(place).iter().flatten().all(|figures| *figures == empty));
+    // The tokens of a run are counted before it is added.
+    let counted = TokenUsage { direct: 100, onecall: 30, estimated: false };
+    for store in &stores {
+        assert!(store.set_run_tokens(&RunId::from_existing("008"), counted).unwrap());
+    }
+    // Several processes add the runs while others store new ones.
+    thread::scope(|scope| {
+        for worker in 0..3 {
+            scope.spawn(move || {
+                let store = place.open();
+                store.put_run(&run(&format!("new-{worker}"), 20 * HOUR)).unwrap();
+                while store.add_older_runs_to_figures().unwrap() {}
+            });
+        }
+    });
+    for worker in 0..3 {
+        stores[1].put_run(&run(&format!("new-{worker}"), 20 * HOUR)).unwrap();
+    }
+    assert!(!stores[0].add_older_runs_to_figures().unwrap());
+    assert_eq!(sums(place), sums(&expected));
+}
+
+fn a_step_adds_few_runs_to_the_sums_and_the_newest_first(place: &Place) {
+    const HOUR: i64 = 3_600_000;
+    let store = place.open();
+    for number in 0..3 {
+        let mut record = run(&number.to_string(), number * HOUR);
+        record.calls = vec![record.calls[0].clone(); 15_000];
+        record.run.call_count = 15_000;
+        store.put_run(&record).unwrap();
+    }
+    remove_figures(place);
+    let mut starts = Vec::new();
+    while store.add_older_runs_to_figures().unwrap() {
+        let hours = figures(store.as_ref(), FigureUnit::Hour, 0, None);
+        starts.push(hours.intervals.keys().next().unwrap().0);
+    }
+    assert_eq!(starts, [2 * HOUR, HOUR, 0]);
+}
+
+fn tokens_are_counted_once(place: &Place) {
+    let store = place.open();
+    store.put_run(&run("a", 5)).unwrap();
+    let id = RunId::from_existing("a");
+    let counted = TokenUsage { direct: 100, onecall: 30, estimated: false };
+    assert!(store.set_run_tokens(&id, counted).unwrap());
+    let more = TokenUsage { direct: 500, ..counted };
+    assert!(!store.set_run_tokens(&id, more).unwrap());
+    assert!(!store.set_run_tokens(&RunId::from_existing("b"), counted).unwrap());
+    assert_eq!(store.runs(&RunFilter::default()).unwrap()[0].tokens(), Some(counted));
+    let days = figures(store.as_ref(), FigureUnit::Day, 0, None);
+    let sums = &days.intervals[&Timestamp(0)];
+    let counters = [Counter::DirectTokens, Counter::SavedTokens, Counter::EstimatedRuns];
+    assert_eq!(counters.map(|counter| sums.signed(counter)), [100, 70, 0]);
 }

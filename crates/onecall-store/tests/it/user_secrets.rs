@@ -3,12 +3,14 @@
 use onecall_core::storage::*;
 use onecall_core::{Timestamp, UserName};
 
-use crate::place::{Place, on_every_store};
+use crate::place::{Place, on_every_store, soon};
 
 on_every_store!(
     a_write_replaces_only_the_version_that_it_expects,
     secrets_are_listed_and_removed_by_user_kind_and_name,
     all_secrets_are_encrypted_again_or_none,
+    a_secret_is_locked_by_one,
+    changes_of_secrets_are_noticed,
 );
 
 fn key(user: &str, kind: UserSecretKind, name: &str) -> UserSecretKey {
@@ -98,4 +100,29 @@ fn all_secrets_are_encrypted_again_or_none(place: &Place) {
     };
     store.reencrypt_user_secrets(&mut again).unwrap();
     assert_eq!(values(), [b"A".to_vec(), b"new".to_vec()]);
+}
+
+fn a_secret_is_locked_by_one(place: &Place) {
+    let [one, other] = [(); 2].map(|()| place.open());
+    let [first, second] = ["d1", "d2"].map(|name| key("anna", UserSecretKind::Login, name));
+    let lock = |store: &dyn CompleteStore, key| store.try_lock_secret(key).unwrap();
+    let locked = lock(&*one, &first);
+    assert!(locked.is_some());
+    // Neither another process nor this one locks it once more.
+    assert!(lock(&*other, &first).is_none() && lock(&*one, &first).is_none());
+    let another = lock(&*other, &second);
+    assert!(another.is_some() && lock(&*one, &second).is_none());
+    drop(locked);
+    assert!(soon(|| lock(&*other, &first).is_some()));
+    drop(another);
+    assert!(soon(|| lock(&*one, &second).is_some()));
+}
+
+fn changes_of_secrets_are_noticed(place: &Place) {
+    let [one, other] = [(); 2].map(|()| place.open());
+    let before = one.secrets_change_number().unwrap();
+    let key = key("anna", UserSecretKind::Login, "d1");
+    other.put_user_secret(&key, &content("x"), ReplacedVersion::Any, Timestamp(1)).unwrap();
+    assert!(soon(|| one.secrets_change_number().unwrap() != before));
+    assert_eq!(one.secrets_change_number().unwrap(), one.secrets_change_number().unwrap());
 }

@@ -17,7 +17,7 @@ use crate::cli::Global;
 use crate::commands::check;
 use crate::terminal::TerminalEscaper;
 use crate::waiting;
-use crate::{listings, logs, protection, setup};
+use crate::{listings, logs, protection, setup, user_vault};
 
 const NO_CONFIG_PATH: &str =
     "onecall cannot find your configuration directory: set HOME, or name a file with --config";
@@ -223,8 +223,11 @@ fn connect(mut config: Config) -> anyhow::Result<Vec<ServerStatus>> {
     logs::configure(&config);
     // This test must not pin any tools.
     config.servers.iter_mut().for_each(|server| server.pins = None);
-    let options =
-        ConnectionOptions { downloads: setup::downloads(), ..ConnectionOptions::default() };
+    let options = ConnectionOptions {
+        downloads: setup::downloads(),
+        vault: user_vault::with_shared_logins(&config),
+        ..ConnectionOptions::default()
+    };
     setup::tokio_runtime()?.block_on(async {
         let bridge =
             Bridge::start_with(config.servers.clone(), Vec::new(), setup::guard()?, options);

@@ -34,15 +34,17 @@ pub(crate) fn login(
     seconds: u64,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
-    let server = find(name, setup::load(global)?.config)?;
+    let config = setup::load(global)?.config;
+    let vault = user_vault::with_shared_logins(&config);
+    let server = find(name, config)?;
     let limit = Duration::from_secs(seconds);
     let show = |address: &str| show(name, address, browser);
     let runtime = setup::tokio_runtime()?;
-    let pending =
-        match runtime.block_on(PendingLogin::prepare(&server, probe_auth_requirement(&server))) {
-            Ok(pending) => pending,
-            Err(error) => return failed(error),
-        };
+    let probe = probe_auth_requirement(&server);
+    let pending = match runtime.block_on(PendingLogin::prepare(&server, vault.as_ref(), probe)) {
+        Ok(pending) => pending,
+        Err(error) => return failed(error),
+    };
     let Some(trust) = trust(&pending)? else {
         note("Not logged in; nothing was changed");
         return Ok(ExitCode::FAILURE);
@@ -92,7 +94,11 @@ pub(crate) fn logout(
 ) -> anyhow::Result<ExitCode> {
     let runtime = setup::tokio_runtime()?;
     let outcome = match user {
-        None => runtime.block_on(log_out(&find(name, setup::load(global)?.config)?)),
+        None => {
+            let config = setup::load(global)?.config;
+            let vault = user_vault::with_shared_logins(&config);
+            runtime.block_on(log_out(&find(name, config)?, vault.as_ref()))
+        }
         Some(user) => {
             let config = setup::read(global)?.config;
             let vault = user_vault::open(&config)?;

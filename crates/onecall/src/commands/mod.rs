@@ -63,7 +63,7 @@ use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::setup::ConfigurationNeed;
 use crate::telemetry::Exporter;
 use crate::terminal::{Stderr, TerminalEscaper, is_quiet, set_quiet};
-use crate::{container, demo, logging, setup, system};
+use crate::{container, demo, logging, setup, system, token_counter};
 
 /// The exit code for an invalid command line, configuration or input file.
 const EXIT_USAGE: u8 = 2;
@@ -79,6 +79,7 @@ pub(crate) fn run(mut cli: Cli) -> ExitCode {
         .and_then(|()| container::apply_defaults(&mut cli).context("cannot log to stdout"));
     let done = prepared.and_then(|()| match cli.command {
         Command::Guard => Ok(onecall_bridge::run_guard().map(|()| ExitCode::SUCCESS)?),
+        Command::CountTokens => token_counter::count_tokens(),
         command => dispatch(command, &cli.global),
     });
     done.unwrap_or_else(|error| {
@@ -234,7 +235,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::UserNames => users::names(global),
         Command::DemoServer => demo::serve(),
         Command::Calls => calls::calls(global),
-        Command::Guard => Ok(ExitCode::SUCCESS),
+        Command::Guard | Command::CountTokens => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use onecall_bridge::{Bridge, ConnectionOptions, DefinitionPart, PinState, Pins, ServerState};
+use onecall_bridge::{
+    Bridge, ConnectionOptions, DefinitionPart, PinError, PinState, Pins, ServerState,
+};
 use onecall_catalog::{Catalog, ToolDefinition};
 use onecall_config::{Config, ServerConfig};
 use onecall_core::text::visible_line;
@@ -15,7 +17,7 @@ use onecall_server::diff_lines;
 
 use crate::cli::Global;
 use crate::commands::{note, say};
-use crate::{listings, logs, setup, waiting};
+use crate::{listings, logs, setup, store, user_vault, waiting};
 
 /// How many similar names are suggested for an unknown one.
 const MAX_SUGGESTIONS: usize = 3;
@@ -32,8 +34,14 @@ pub(crate) fn pin(
     let (server, file) = pinned(&config.servers, server)?;
     let name = server.name.clone();
     let listed = list_tools(server, &config)?;
-    let pins = Pins::read(&file).map_err(|error| anyhow::anyhow!("server '{name}': {error}"))?;
-    let mut pins = pins.unwrap_or_else(|| Pins::none(&name));
+    let storage = store::pin_storage(&config);
+    let about_server = |error: PinError| anyhow::anyhow!("server '{name}': {error}");
+    let before = storage.read(&file).map_err(about_server)?;
+    let mut pins = match &before {
+        Some(before) => (*before.pins).clone(),
+        // The first pins in a store are those of this machine's file, if there is one.
+        None => Pins::read(&file).map_err(about_server)?.unwrap_or_else(|| Pins::none(&name)),
+    };
     let selected = selected_tools(&name, &listed, names)?;
     let is_selected = |tool: &&ToolDefinition| names.is_empty() || selected.contains(&tool.tool);
     let changes: Vec<(&ToolDefinition, PinState)> = listed
@@ -59,7 +67,7 @@ pub(crate) fn pin(
         return Ok(ExitCode::FAILURE);
     }
     changes.iter().for_each(|(tool, _)| pins.accept(tool));
-    pins.write(&file).map_err(|error| anyhow::anyhow!("server '{name}': {error}"))?;
+    storage.replace(&file, before.as_ref(), &pins).map_err(about_server)?;
     note(&format!("Accepted {} of '{name}'", count(changes.len())));
     Ok(ExitCode::SUCCESS)
 }
@@ -123,8 +131,11 @@ fn list_tools(
     server.pins = None;
     let name = server.name.clone();
     setup::tokio_runtime()?.block_on(async {
-        let options =
-            ConnectionOptions { downloads: setup::downloads(), ..ConnectionOptions::default() };
+        let options = ConnectionOptions {
+            downloads: setup::downloads(),
+            vault: user_vault::with_shared_logins(config),
+            ..ConnectionOptions::default()
+        };
         let bridge = Bridge::start_with(vec![server], Vec::new(), setup::guard()?, options);
         waiting::with_progress(bridge.catalog(), || bridge.status()).await;
         let status = bridge.status();

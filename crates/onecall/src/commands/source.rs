@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::ensure;
 use onecall_core::{Failure, Language, Outcome};
-use onecall_engine::language_has_feature;
 
 use super::run::read;
 use crate::cli::RunArguments;
@@ -30,7 +28,7 @@ impl ProgramSource {
         let RunArguments { file, eval, words, .. } = arguments;
         let file = file.as_deref();
         let named = arguments.language.as_deref().and_then(Language::named);
-        let source = match (eval, file) {
+        let mut source = match (eval, file) {
             (Some(code), first) => {
                 let first = first.map(|word| word.display().to_string());
                 let argv = [String::from("-e")].into_iter().chain(first);
@@ -49,19 +47,8 @@ impl ProgramSource {
                 }
             }
         };
-        source.with_arguments(words)
-    }
-
-    fn with_arguments(mut self, words: &[String]) -> anyhow::Result<Self> {
-        self.argv.extend_from_slice(words);
-        ensure!(
-            self.argv.len() <= 1
-                || language_has_feature(self.language, |features| features.arguments),
-            "a program in {} cannot be given arguments: it has no process.argv; write the values \
-             into the program",
-            self.language.title()
-        );
-        Ok(self)
+        source.argv.extend_from_slice(words);
+        Ok(source)
     }
 
     /// Replaces the placeholder in a failure by the name of the program's file.

@@ -158,6 +158,7 @@ fn tools_are_listed_searched_and_shown() {
       "name": "mcp__fixture__nothing",
       "description": "Answers without any content.",
       "signature": "await mcp__fixture__nothing() -> Any  # not declared; print a small result first",
+      "typescript": "await mcp__fixture__nothing(): Promise<unknown>  // not declared; print a small result first",
       "inputSchema": {
         "type": "object",
         "properties": {}

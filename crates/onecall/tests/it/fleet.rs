@@ -2,11 +2,17 @@
 
 mod chaos;
 mod database;
+mod departures;
 mod features;
+mod page;
+mod shared_logins;
+mod shared_pins;
 
 use std::net::SocketAddr;
 use std::process::Stdio;
+use std::time::Duration;
 
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use testkit::authorization::AuthorizationServer;
 use testkit::process::wait_until;
@@ -66,6 +72,18 @@ impl TestFleet {
             command.stdin(Stdio::null()).env("ONECALL_SECRETS_KEY", SECRETS_KEY);
         })
         .0
+    }
+
+    /// The file that the gateways share.
+    fn open_store(&self) -> Connection {
+        let store = Connection::open(self.folder.path("shared.db")).expect("a store");
+        store.busy_timeout(TIMEOUT).expect("a store");
+        store
+    }
+
+    /// Executes statements in the file that the gateways share.
+    fn execute(&self, statements: &str) {
+        self.open_store().execute_batch(statements).expect("a store");
     }
 
     fn received(&self) -> ReceivedMessages {
@@ -149,6 +167,42 @@ fn a_session_is_lost_with_its_gateway() {
     let expected = "Not Found: the session is lost, because the gateway that had it has ended; begin a new one\n";
     assert_eq!(send().text(), expected);
     assert_eq!(other.client().run(1, "print(1)"), success("1"));
+}
+
+/// A gateway that is too busy to renew its lease in time lives.
+#[test]
+fn a_session_is_not_lost_when_the_lease_of_its_gateway_expires() {
+    let fleet = TestFleet::new(&json!({}));
+    let (one, other) = (fleet.start(), fleet.start());
+    let (client, _) = (one.client(), other.client());
+    // From now on, each lease has expired when it is stored.
+    fleet.execute(
+        "CREATE TRIGGER expire AFTER UPDATE OF until_ms ON gateways BEGIN
+           UPDATE gateways SET until_ms = until_ms - 60000 WHERE id = NEW.id;
+         END;
+         UPDATE gateways SET until_ms = until_ms;",
+    );
+    assert_eq!(run_in("s", &client, 1, "x = 6\nprint(x)"), success("6"));
+    assert_eq!(run_in("s", &client.through(&other), 2, "print(x * 7)"), success("42"));
+    drop(one);
+    let message = call(3, "print(1)", &json!({})).to_string();
+    assert_eq!(client.through(&other).send(Request::message(&message)).status, 404);
+}
+
+/// The first request may come before the store has taken note of the gateway.
+#[test]
+fn a_new_gateway_is_known_to_the_others_before_it_answers() {
+    let fleet = TestFleet::new(&json!({}));
+    let one = fleet.start();
+    let store = fleet.open_store();
+    store.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    let other = fleet.start();
+    let begun = std::thread::spawn(move || (other.client(), other));
+    // Only a gateway that does not wait for the store answers now.
+    wait_until(Duration::from_secs(1), || begun.is_finished());
+    store.execute_batch("COMMIT").expect("a store");
+    let (client, _other) = begun.join().expect("a client");
+    assert_eq!(run_in("s", &client.through(&one), 1, "print('found')"), success("found"));
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn what_programs_cannot_do_is_said_in_a_line() {
         ("import subprocess\nsubprocess.run(['ls'])", PROCESSES),
         ("import subprocess\nsubprocess.check_output('ls', shell=True)", PROCESSES),
         ("import os\nos.popen('ls')", PROCESSES),
+        ("import os\nos.system('ls')", PROCESSES),
         ("import os\nos.fork()", PROCESSES),
         ("import asyncio\nawait asyncio.create_subprocess_exec('ls')", PROCESSES),
         ("import multiprocessing\nmultiprocessing.Process(target=print).start()", PROCESSES),

@@ -42,6 +42,7 @@ fn a_tool_can_be_inspected() {
             "name": "mcp__fixture__add",
             "description": "Adds two numbers.",
             "signature": "await mcp__fixture__add(a: float, b: float) -> float",
+            "typescript": "await mcp__fixture__add({ a: number; b: number }): Promise<number>",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -67,6 +68,7 @@ fn a_tool_can_be_inspected() {
             "name": "mcp__fixture__nothing",
             "description": "Answers without any content.",
             "signature": "await mcp__fixture__nothing() -> Any  # not declared; print a small result first",
+            "typescript": "await mcp__fixture__nothing(): Promise<unknown>  // not declared; print a small result first",
             "inputSchema": { "type": "object", "properties": {} },
             "outputSchema": null,
             "note": "The server declares no output schema: print a small result first to see its \

@@ -432,6 +432,7 @@ fn they_are_listed_and_inspected_like_any_other() {
       "name": "mcp__local__git_log",
       "description": "The last commits of the project.",
       "signature": "await mcp__local__git_log(path: str, count: int = 10) -> Any  # not declared; print a small result first",
+      "typescript": "await mcp__local__git_log({ path: string; count?: number }): Promise<unknown>  // not declared; print a small result first",
       "inputSchema": {
         "type": "object",
         "properties": {

@@ -149,6 +149,25 @@ fn an_error_says_which_engine_has_what_is_missing() {
 }
 
 #[test]
+fn a_text_of_xml_is_read_as_it_is_whatever_encoding_it_declares() {
+    let mut gateway = Gateway::with_config(&json!({}));
+    let code = r#"
+        import xml.dom.minidom
+        import xml.etree.ElementTree as ET
+        text = '<?xml version="1.0" encoding="ISO-8859-1" standalone="yes"?>\n<a>Zürich €</a>'
+        print(ET.fromstring(text).text)
+        print(xml.dom.minidom.parseString(text).documentElement.firstChild.data)
+        print(ET.fromstring(text.replace(' €', '').encode('latin-1')).text)
+        print(ET.fromstring('<a encoding="x">ü</a>').attrib)
+    "#;
+    let expected = "Zürich €\nZürich €\nZürich\n{'encoding': 'x'}\n";
+    assert_eq!(printed(&gateway.execute_on("python", code)), expected);
+    if has_system_python() {
+        assert_eq!(printed(&gateway.execute_on("cpython", code)), expected);
+    }
+}
+
+#[test]
 fn xml_that_is_not_well_formed_is_an_error() {
     let mut gateway = Gateway::with_config(&json!({}));
     let code = r#"

@@ -33,6 +33,12 @@ fn programs() -> Vec<PathBuf> {
     paths
 }
 
+/// The source of every program.
+pub(crate) fn sources() -> Vec<String> {
+    let read = |path: &PathBuf| fs::read_to_string(path).expect("a program is text");
+    programs().iter().map(read).collect()
+}
+
 fn expected(program: &Path) -> String {
     fs::read_to_string(program.with_extension("out")).expect("every program has its output")
 }

@@ -39,21 +39,18 @@ fn a_program_finds_its_arguments() {
 }
 
 #[test]
-fn a_program_in_typescript_has_no_arguments() {
+fn a_program_in_typescript_finds_its_arguments() {
     let home = Home::new();
-    home.write("report.ts", "console.log(1)");
+    let shows = "console.log(JSON.stringify(process.argv))";
+    home.write("report.ts", shows);
     let file = home.text_path("report.ts");
-    let typescript = ["run", "--language", "typescript", "-e", "console.log(1 as number)"];
-    assert_eq!(stdout(&home, &typescript), "1\n");
-    let refused = finish(home.onecall(&["run", &file, "EU"]));
+    assert_eq!(stdout(&home, &["run", &file]), "[\"onecall\",\"report.ts\"]\n");
     assert_eq!(
-        (refused.code, refused.stderr.as_str()),
-        (
-            Some(2),
-            "error: a program in TypeScript cannot be given arguments: it has no process.argv; \
-             write the values into the program\n"
-        )
+        stdout(&home, &["run", &file, "EU", "", "a b\né", "--", "--all", "-c"]),
+        "[\"onecall\",\"report.ts\",\"EU\",\"\",\"a b\\né\",\"--all\",\"-c\"]\n"
     );
+    let evaluated = ["run", "--language", "typescript", "-e", shows, "EU", "x"];
+    assert_eq!(stdout(&home, &evaluated), "[\"onecall\",\"-e\",\"EU\",\"x\"]\n");
 }
 
 #[test]

@@ -234,7 +234,6 @@ fn a_session_may_come_to_it_later_where_the_gateway_opens_files() {
               ^^^^^^^^^^^^^^^^^^^
     PermissionError: [Errno 1] Operation not permitted: '/tmp/x'
     [this program has no scratch folder at /tmp: the session began with a program whose text names neither `tempfile` nor `/tmp`; reset it and begin with one that does]
-    [Programs see no files but those of a workspace, which `workspace` in the configuration gives them. Tools that read files: mcp__fixture__read_text]
     "#);
     let kept = in_session(&mut gateway, "b", "cpython", "print(x)");
     assert_eq!(kept, json!([false, "[Script executed successfully]\n1\n"]));
@@ -335,6 +334,20 @@ fn it_works_in_a_container_with_our_profile() {
             let ended = finish(container.wrap_command(&home, &command));
             assert_eq!(ended.stdout, "4\n", "{engine}, {}: {ended:?}", container.name);
         }
+    }
+}
+
+#[test]
+fn a_folder_below_it_that_was_not_made_is_the_programs_own_mistake() {
+    let mut gateway = Gateway::new();
+    for engine in engines() {
+        let missing = failed(&gateway.execute_on(engine, "open('/tmp/no/x', 'w')"));
+        let expected = "FileNotFoundError: [Errno 2] No such file or directory: '/tmp/no/x'";
+        assert_eq!(missing.lines().last(), Some(expected), "{engine}");
+        // What a program expects to find there is elsewhere.
+        let elsewhere = failed(&gateway.execute_on(engine, "open('/tmp/data.csv')"));
+        let hint = "[Programs see no files but those of a workspace";
+        assert!(elsewhere.lines().last().unwrap_or_default().starts_with(hint), "{elsewhere}");
     }
 }
 

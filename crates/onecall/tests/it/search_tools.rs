@@ -23,6 +23,11 @@ fn a_tool_is_shown_in_as_much_detail_as_is_wanted() {
     insta::assert_snapshot!("search_names", names);
     let signatures = found(&mut gateway, json!({ "query": query, "limit": 1 }));
     insta::assert_snapshot!("search_signatures", signatures);
+    let typescript = json!({ "query": "add numbers", "language": "typescript", "limit": 1 });
+    assert_eq!(
+        found(&mut gateway, typescript).lines().next(),
+        Some("await mcp__fixture__add({ a: number; b: number }): Promise<number>")
+    );
     let full = found(&mut gateway, json!({ "query": "add numbers", "detail": "full", "limit": 1 }));
     let first: Value = serde_json::from_str(full.lines().next().unwrap()).unwrap();
     let inspected =

@@ -1,5 +1,7 @@
 //! What runs were worth, run by run and added up.
 
+use std::fs::File;
+
 use serde_json::{Value, json};
 use testkit::bins;
 use testkit::mcp::Session;
@@ -47,38 +49,57 @@ const PROGRAM: &str = "
     print(total)
 ";
 
+/// Asserts that the recorded tokens differ from the exact ones by less than this percentage.
+fn assert_near(tokens: &Value, gateway: &mut Gateway, answer: &str, percent: i64) {
+    let own: String = gateway.session.list_tools().iter().map(ToString::to_string).collect();
+    let mut server = Session::open(bins::fixture_command(&[]));
+    let name = |tool: &Value| format!("mcp__fixture__{}", tool["name"].as_str().unwrap());
+    let tools = server.list_tools();
+    let definitions = tools.iter().map(|tool| exact(&definition_for_model(&name(tool), tool)));
+    let mut direct: usize = definitions.sum();
+    for _ in 0..20 {
+        let rows = server.call_tool("rows", json!({ "count": 5 })).text;
+        direct += exact(&format!("mcp__fixture__rows {{\"count\":5}} {rows}"));
+    }
+    let ours = exact(&own) + exact(PROGRAM) + exact(answer);
+    for (key, exact) in [("direct", direct), ("onecall", ours)] {
+        let (recorded, exact) = (tokens[key].as_i64().unwrap(), i64::try_from(exact).unwrap());
+        let difference = (recorded - exact).abs() * 100 / exact;
+        assert!(difference < percent, "{key}: {recorded} for {exact}");
+    }
+}
+
 /// Tokens are estimated from sizes; the estimates are close to the exact counts.
 #[test]
 fn tokens_are_estimated_from_sizes() {
     let mut gateway = gateway(json!({}));
-    let own: String = gateway.session.list_tools().iter().map(ToString::to_string).collect();
     let answer = gateway.execute(PROGRAM).text;
     let tokens = recorded(&gateway.home);
     let number = |key: &str| tokens[key].as_i64().unwrap();
     assert_eq!(tokens["saved"], number("direct") - number("onecall"));
     assert_eq!(tokens["estimated"], true);
+    assert_near(&tokens, &mut gateway, &answer, 30);
+}
 
-    let mut server = Session::open(bins::fixture_command(&[]));
-    let mut direct: usize = server
-        .list_tools()
-        .iter()
-        .map(|tool| {
-            exact(&definition_for_model(
-                &format!("mcp__fixture__{}", tool["name"].as_str().unwrap()),
-                tool,
-            ))
-        })
-        .sum();
-    for _ in 0..20 {
-        let rows = server.call_tool("rows", json!({ "count": 5 })).text;
-        direct += exact(&format!("mcp__fixture__rows {{\"count\":5}} {rows}"));
-    }
-    let ours = exact(&own) + exact(PROGRAM) + exact(&answer);
-    for (key, exact) in [("direct", direct), ("onecall", ours)] {
-        let (estimated, exact) = (number(key), i64::try_from(exact).unwrap());
-        let difference = (estimated - exact).abs() * 100 / exact;
-        assert!(difference < 30, "{key}: {estimated} for {exact}");
-    }
+/// A process of its own counts the tokens of runs that are recorded as a whole.
+#[test]
+fn tokens_of_whole_records_are_counted() {
+    let mut gateway = gateway(json!({ "records": "full" }));
+    let answer = gateway.execute(PROGRAM).text;
+    let mut tokens = Value::Null;
+    let is_counted = wait_until(TIMEOUT, || {
+        tokens = recorded(&gateway.home);
+        tokens["estimated"] == false
+    });
+    assert!(is_counted, "{tokens}");
+    assert_near(&tokens, &mut gateway, &answer, 10);
+    // What is counted is what a program of another author counts, too.
+    let texts = json!(["", "a b", PROGRAM, "x".repeat(100_000)]).to_string();
+    let texts = File::open(gateway.home.write("texts", texts)).expect("the texts");
+    let counted = gateway.home.onecall(&["count-tokens"]).stdin(texts).output().expect("counts");
+    let counts: Vec<usize> = serde_json::from_slice(&counted.stdout).expect("counts");
+    let expected = ["", "a b", PROGRAM].map(exact);
+    assert_eq!((counts.get(..3), counts.len()), (Some(expected.as_slice()), 4));
 }
 
 #[test]

@@ -362,3 +362,29 @@ fn source_that_is_nested_beyond_reason_is_an_error() {
     let deep = format!("console.log({}1{})", "(".repeat(500), ")".repeat(500));
     assert_eq!(printed(&gateway.execute_typescript(&deep)), "1\n");
 }
+
+/// A program ends where it calls `process.exit`, whatever catches the error that this throws.
+#[test]
+fn a_program_ends_itself() {
+    let mut gateway = Gateway::new();
+    let mut outcome = |code: &str| {
+        let answer = gateway.execute_typescript(code);
+        if answer.is_error { failed(&answer) } else { printed(&answer) }
+    };
+    let ended = [
+        "console.log(1); process.exit(); console.log(2)",
+        "try { console.log(1); process.exit(0) } catch (error) { console.log(error); process.exit(1) }",
+        "setTimeout(() => process.exit(0), 1); console.log(1); await new Promise(() => {})",
+        "process.exitCode = 3; console.log(1); process.exit(0)",
+        "process.stdout.write('1'); process.stdout.write('\\n'); process.stderr.write('2')",
+        "try { process.exit(0) } catch {} finally { console.log(2); await mcp__fixture__echo({ value: 1 }) }",
+    ];
+    let printed = ["1\n", "1\n", "1\n", "1\n", "1\n", "(no output)"];
+    assert_eq!(ended.map(&mut outcome), printed);
+    assert_eq!(
+        outcome("console.log(1);\nprocess.exit(2)"),
+        "<program>:2:9\nprocess.exit(2)\n        ^\nError: process.exit(2)\n    at <program>:2:9\n\
+         [Output before the failure]\n1\n"
+    );
+    assert_eq!(outcome("process.exitCode = 1"), "Error: process.exitCode is 1");
+}

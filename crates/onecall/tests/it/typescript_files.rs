@@ -110,3 +110,46 @@ fn tools_and_scratch_files_are_there() {
         "{uncaught}"
     );
 }
+
+/// Without a sandbox, programs of both languages use the files of the machine.
+#[test]
+fn without_a_sandbox_all_files_are_there() {
+    let home = Home::with_config(&json!({
+        "sandbox": "off",
+        "workspace": { "path": "data", "mode": "read-write" },
+    }));
+    home.write("data/orders.csv", "id,total\n1,10\n2,32\n");
+    home.write("elsewhere/b.txt", "b");
+    let elsewhere = home.text_path("elsewhere");
+    let mut gateway = Gateway::in_home(home);
+    let code = format!(
+        r#"
+        import fs from "fs";
+        import path from "path";
+        const elsewhere = {elsewhere:?};
+        fs.mkdirSync("out");
+        fs.writeFileSync("out/a.txt", "a");
+        fs.appendFileSync("out/a.txt", "b");
+        fs.copyFileSync("out/a.txt", path.join(elsewhere, "c.txt"));
+        fs.renameSync("out/a.txt", `${{elsewhere}}/a.txt`);
+        fs.rmSync("out", {{ recursive: true }});
+        console.log(fs.readFileSync("orders.csv", "utf8").length, fs.readdirSync("."), fs.readdirSync(elsewhere));
+        for (const entry of fs.readdirSync(path.dirname(elsewhere), {{ withFileTypes: true }})) {{
+          if (entry.name === "elsewhere") console.log(entry.isDirectory(), entry.isFile());
+        }}
+        const {{ size, mtime }} = fs.statSync(`${{elsewhere}}/a.txt`);
+        console.log(size, mtime.getFullYear() > 2000, fs.existsSync("/"), process.cwd() === path.resolve("."));
+        try {{ fs.readFileSync("missing") }} catch (error) {{ console.log(error.message) }}
+        try {{ fs.rmdirSync(elsewhere) }} catch (error) {{ console.log(error.code) }}
+    "#
+    );
+    assert_eq!(
+        printed(&gateway.execute_typescript(&code)),
+        "19 [ 'orders.csv' ] [ 'a.txt', 'b.txt', 'c.txt' ]\n\
+         true false\n\
+         2 true true true\n\
+         ENOENT: no such file or directory, open 'missing'\n\
+         ENOTEMPTY\n"
+    );
+    assert_eq!(gateway.prints(&format!("print(open({elsewhere:?} + '/c.txt').read())")), "ab\n");
+}

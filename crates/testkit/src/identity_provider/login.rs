@@ -19,11 +19,19 @@ pub(super) struct CodeLogin {
     /// The PKCE challenge and the nonce of each code that was not used yet.
     challenges: BTreeMap<String, (String, String)>,
     count: usize,
+    /// Whether the person is logged in at the provider, and need not be asked.
+    pub(super) is_logged_in: bool,
 }
 
 impl CodeLogin {
     pub(super) fn new(token: &str) -> Self {
-        Self { token: token.to_owned(), identity: None, challenges: BTreeMap::new(), count: 0 }
+        Self {
+            token: token.to_owned(),
+            identity: None,
+            challenges: BTreeMap::new(),
+            count: 0,
+            is_logged_in: true,
+        }
     }
 
     /// Logs everybody in as the user of this ID token, which gets the nonce of the login.
@@ -35,6 +43,11 @@ impl CodeLogin {
     pub(super) fn authorize(&mut self, query: &str) -> Response {
         let fields: BTreeMap<String, String> = parse_fields(query).into_iter().collect();
         let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
+        if !self.is_logged_in && field("prompt") == "none" {
+            let (back, state) = (field("redirect_uri"), percent_encode(&field("state")));
+            let location = format!("{back}?error=login_required&state={state}");
+            return (302, vec![("Location", location)], String::new());
+        }
         self.count += 1;
         let code = format!("code-{}", self.count);
         self.challenges.insert(code.clone(), (field("code_challenge"), field("nonce")));

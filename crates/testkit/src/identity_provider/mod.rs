@@ -154,6 +154,13 @@ impl IdentityProvider {
         self.lock().login = Some(CodeLogin::with_identity(draft, key));
     }
 
+    /// Logs the person out: a login that may ask nothing fails from now on.
+    pub fn log_out(&self) {
+        if let Some(login) = &mut self.lock().login {
+            login.is_logged_in = false;
+        }
+    }
+
     /// How often the keys were requested.
     #[must_use]
     pub fn key_requests(&self) -> usize {

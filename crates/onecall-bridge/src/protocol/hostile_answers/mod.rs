@@ -210,7 +210,7 @@ proptest! {
                     (Ok(expected), Ok(result)) => prop_assert_eq!(result.get(), expected),
                     (
                         Err((code, message)),
-                        Err(RequestError::Refused { code: got, message: said }),
+                        Err(RequestError::Refused { code: got, message: said, .. }),
                     ) => {
                         prop_assert_eq!(got, *code);
                         prop_assert_eq!(&said, message);

@@ -18,6 +18,12 @@ pub(crate) trait MessageSender: Send + Sync {
         true
     }
 
+    /// Whether the server can be asked for its capabilities before the handshake. Each message of such
+    /// a transport stands for itself, so a server that does not know the request only refuses it.
+    fn allows_discovery_first(&self) -> bool {
+        false
+    }
+
     /// Reports the result of the handshake: the protocol revision in use from now on, or why there
     /// is none.
     fn handshake_finished(&self, _outcome: Result<&str, &str>) {}

@@ -42,6 +42,8 @@ pub(crate) struct Peer {
     stateless: AtomicBool,
     pending: PendingRequests,
     tools_changed: Notify,
+    /// Notified when the server acknowledges a subscription to notifications.
+    acknowledged: Notify,
     session_lost: Notify,
     questions: mpsc::Sender<QuestionEvent>,
     open_questions: OpenQuestions,
@@ -66,6 +68,7 @@ impl Peer {
             stateless: AtomicBool::new(false),
             pending: PendingRequests::new(),
             tools_changed: Notify::new(),
+            acknowledged: Notify::new(),
             session_lost: Notify::new(),
             questions,
             open_questions: OpenQuestions::default(),
@@ -167,6 +170,11 @@ impl Peer {
         next
     }
 
+    /// Whether the server can be asked for its capabilities before the handshake.
+    pub fn allows_discovery_first(&self) -> bool {
+        self.message_sender.allows_discovery_first()
+    }
+
     /// Sends the notification that ends the handshake.
     pub fn notify_initialized(&self) -> Result<(), RequestError> {
         let (line, purpose) = (request::initialized(), Purpose::Initialized);
@@ -218,6 +226,11 @@ impl Peer {
     /// method. Several announcements count as one.
     pub async fn tools_changed(&self) {
         self.tools_changed.notified().await;
+    }
+
+    /// Waits until the server acknowledges a subscription to notifications.
+    pub async fn subscription_acknowledged(&self) {
+        self.acknowledged.notified().await;
     }
 
     /// The limits on what the server may send.

@@ -21,6 +21,7 @@ use crate::protocol::question::{self, Addressee, PendingQuestion, QuestionEvent}
 use crate::protocol::reply::{self, Original, Reply};
 use crate::protocol::request::{self, ProtocolMode};
 use crate::protocol::request_origin::RequestOrigin;
+use crate::protocol::server_events::{self, ServerEvent, ServerEventKind};
 
 impl Peer {
     /// Handles a line of the server.
@@ -108,20 +109,24 @@ impl Peer {
                 }
             }
             ServerMessage::Notification { method, params } => {
-                self.handle_notification(&method, params)
+                self.handle_notification(during, &method, params)
             }
             ServerMessage::Invalid => self.report_invalid_line("JSON that is not a message", b""),
         }
     }
 
-    fn handle_notification(&self, method: &str, params: Option<&RawValue>) {
+    fn handle_notification(&self, during: Option<u64>, method: &str, params: Option<&RawValue>) {
+        if let Some(kind) = server_events::event_kind(method, params) {
+            return self.announce(kind);
+        }
         match (method, params) {
+            ("notifications/tools/list_changed", _) => self.tools_changed.notify_one(),
             // Notifications begin with the acknowledgement; an earlier change would have been
             // missed.
-            (
-                "notifications/tools/list_changed" | "notifications/subscriptions/acknowledged",
-                _,
-            ) => self.tools_changed.notify_one(),
+            ("notifications/subscriptions/acknowledged", _) => {
+                self.acknowledged.notify_one();
+                self.tools_changed.notify_one();
+            }
             ("notifications/progress", Some(params)) => {
                 let Some((id, report)) = progress::report(params) else { return };
                 if let Some(RequestOrigin { name, caller }) = self.pending.origin(id)
@@ -132,6 +137,11 @@ impl Peer {
             }
             ("notifications/message", Some(params)) => {
                 log_message::log(&self.server, self.options.user_field(), params);
+                if let Some(log) = self.caller(during).and_then(|caller| caller.log.clone())
+                    && log_message::level(params).is_some_and(|level| level >= log.level)
+                {
+                    (log.send)(params);
+                }
             }
             ("notifications/cancelled", Some(params)) => {
                 let id = question::cancelled_id(params);
@@ -148,6 +158,12 @@ impl Peer {
             }
             _ => {}
         }
+    }
+
+    /// Passes on what the server announces about its resources and prompts.
+    pub fn announce(&self, kind: ServerEventKind) {
+        let (server, user) = (self.server.clone(), self.options.user.clone());
+        self.options.events.send(ServerEvent { server, user, kind });
     }
 
     /// Queues a question of the server. Returns the line to answer at once if the question is
@@ -180,7 +196,7 @@ impl Peer {
         }
     }
 
-    /// The client that a question of the server is for: the one whose call the question came with,
+    /// The client that a message of the server is for: the one whose call the message came with,
     /// or else the only one with pending calls. With several clients it returns `None` rather than
     /// a guess.
     fn caller(&self, during: Option<u64>) -> Option<Arc<Caller>> {

@@ -4,14 +4,14 @@
 use std::time::{Duration, Instant};
 
 use onecall_core::text::one_line;
-use onecall_core::{AnswerForm, ResolvedCall, Schema, ToolSpec, ToolValue};
+use onecall_core::{AnswerForm, ResolvedCall, Schema, ServerRefusal, ToolSpec, ToolValue};
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::Server;
 use super::state::seconds_until;
 use crate::error::{RequestError, SendError};
-use crate::protocol::input::{InputAnswers, InputError, InputRequired, MAX_ROUNDS};
+use crate::protocol::input::{self, InputAnswers, InputError, InputRequired, MAX_ROUNDS};
 use crate::protocol::reply::Reply;
 use crate::protocol::request::{ProtocolMode, Request};
 use crate::protocol::request_origin::RequestOrigin;
@@ -27,6 +27,8 @@ pub(crate) enum CallError {
     NeverSent(String),
     /// The server may have received the call.
     Failed(String),
+    /// The server refused the call.
+    Refused { message: String, refusal: Box<ServerRefusal> },
 }
 
 impl CallError {
@@ -80,9 +82,14 @@ impl Server {
     ) -> Result<ToolValue, CallError> {
         let started = Instant::now();
         let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
-        let first = self.send_call(spec, call, origin.as_ref(), None).await?;
+        let client_input = input::client_input(call);
+        let first = self.send_call(spec, call, origin.as_ref(), client_input).await?;
         let required = match first {
             CallAnswer::Value(decoded) => return self.value(spec, decoded),
+            CallAnswer::Required(required) if client_input.is_some() => {
+                let questions = required.for_client(&self.config.name);
+                return questions.map(ToolValue::Json).map_err(CallError::failed);
+            }
             CallAnswer::Required(required) => required,
         };
         let rounds = self.answer_and_repeat(spec, call, origin.as_ref(), required);
@@ -172,7 +179,13 @@ impl Server {
             Err(error @ RequestError::NotSent(SendError::Closed)) => {
                 Err(CallError::NeverSent(error.to_string()))
             }
-            Err(error) => Err(CallError::Failed(self.request_failure(&error))),
+            Err(error) => {
+                let message = self.request_failure(&error);
+                Err(match error.refusal() {
+                    Some(refusal) => CallError::Refused { message, refusal },
+                    None => CallError::Failed(message),
+                })
+            }
         }
     }
 

@@ -66,18 +66,45 @@ impl Server {
                 quarantined: Arc::default(),
             };
         };
-        let (tools, quarantined) = pins::check_and_pin(&self.config.name, file, &listed);
+        let pins = &self.options.pins;
+        let (tools, quarantined) = pins::check_and_pin(&self.config.name, pins, file, &listed);
         self.report_quarantine(&quarantined_before, &quarantined);
         AdmittedListing { listed, tools: Arc::new(tools), quarantined: Arc::new(quarantined) }
     }
 
     /// Checks the tools against the pins again, because the pins may have changed.
     pub fn recheck_pins(&self) {
-        let listed = self.listed();
-        if self.config.pins.is_some() && !listed.is_empty() {
+        if self.config.pins.is_none() {
+            return;
+        }
+        loop {
+            let listed = self.listed();
+            if listed.is_empty() {
+                return;
+            }
             let admitted = self.admit(listed.to_vec());
-            self.lock().set_listing(admitted);
-            self.changed.notify_one();
+            let mut data = self.lock();
+            // The server may have listed other tools in the meantime.
+            if Arc::ptr_eq(&data.listed, &listed) {
+                data.set_listing(admitted);
+                drop(data);
+                self.changed.notify_one();
+                return;
+            }
+        }
+    }
+
+    /// Checks the tools against pins of a store that may have changed.
+    pub async fn follow_pins(&self) {
+        self.prepare_pins(&self.listed()).await;
+        self.recheck_pins();
+    }
+
+    /// Reads the pins of the server into memory, if they are in a store, before these tools are compared
+    /// with them.
+    pub(super) async fn prepare_pins(&self, tools: &[ToolDefinition]) {
+        if let Some(file) = &self.config.pins {
+            self.options.pins.prepare(&self.config.name, file, tools).await;
         }
     }
 

@@ -15,8 +15,9 @@ use super::install::{self, FirstStart};
 use super::state::MAX_REASON;
 use super::{Server, StopReason, routes};
 use crate::error::StartError;
-use crate::protocol::handshake::{self, HandshakeResult};
+use crate::protocol::handshake::{self, HandshakeResult, KnownMode, ServerOffers};
 use crate::protocol::peer::Peer;
+use crate::protocol::request::ProtocolMode;
 use crate::protocol::{listing, subscription};
 use crate::supervision::backoff::Backoff;
 use crate::supervision::demand::ServerStart;
@@ -193,14 +194,15 @@ impl Server {
         let started = Instant::now();
         let peer = Arc::clone(connection.peer());
         let handshake_result = self.perform_handshake(connection, install).await?;
-        let announces_changes = handshake_result.announces_changes;
+        let offers = handshake_result.offers;
+        self.prepare_pins(&handshake_result.listed.tools).await;
         self.become_ready(handshake_result, &peer, started.elapsed());
         let ready = Instant::now();
         let ending = tokio::select! {
             ending = connection.ended() => ending,
             ending = self.refresh_tools_forever(&peer) => ending,
             ending = self.renew_session_forever(&peer) => ending,
-            ending = subscription::keep_open(&peer), if announces_changes => ending,
+            ending = self.keep_client_state(&peer, offers) => ending,
             ending = peer.enforce_deadlines() => ending,
             () = self.until_unused() => return Ok(RunEnd::Unused),
             login = self.login_required() => {
@@ -233,8 +235,9 @@ impl Server {
         let peer = Arc::clone(connection.peer());
         let (download, permit) = FirstStart::into_parts(install);
         let limit = start_timeout(&self.config, download.as_ref());
+        let known = self.lock().known_mode;
         let completed = tokio::select! {
-            handshake_result = timeout(limit, handshake::perform(&peer, &self.config.name)) => {
+            handshake_result = timeout(limit, handshake::perform(&peer, &self.config.name, known)) => {
                 let timeout_error =
                     |_| Err(StartError::TimedOut { limit, stderr_tail: connection.stderr_tail() });
                 handshake_result.unwrap_or_else(timeout_error)
@@ -275,17 +278,34 @@ impl Server {
         }
     }
 
+    /// Keeps what clients have asked of the server beyond single requests. Never returns.
+    async fn keep_client_state<T>(&self, peer: &Peer, offers: ServerOffers) -> T {
+        match peer.protocol_mode() {
+            ProtocolMode::Stateless => {
+                let watched = self.watched.subscribe();
+                subscription::keep_open(peer, offers, watched, &self.settled).await
+            }
+            ProtocolMode::Handshake => {
+                self.restore_client_state(peer).await;
+                std::future::pending().await
+            }
+        }
+    }
+
     /// Repeats the handshake whenever the server has lost the session.
     async fn renew_session_forever<T>(&self, peer: &Peer) -> T {
         let (server, user) = (&self.config.name, self.options.user_field());
         loop {
             peer.session_lost().await;
             let limit = self.config.connect_timeout_or_default();
-            let handshake_result = timeout(limit, handshake::perform(peer, server)).await;
+            let renewal = handshake::perform(peer, server, KnownMode::Handshake);
+            let handshake_result = timeout(limit, renewal).await;
             match handshake_result.unwrap_or_else(|_| Err(timeout_error(limit))) {
                 Ok(handshake_result) => {
                     info!(%server, user, "the server lost the session; onecall opened a new one");
+                    self.prepare_pins(&handshake_result.listed.tools).await;
                     self.update_tools(handshake_result.listed, peer);
+                    self.restore_client_state(peer).await;
                 }
                 Err(error) => {
                     warn!(%server, user, "the server lost the session, and onecall could not open a new one: {error}");
@@ -303,7 +323,10 @@ impl Server {
             let limit = self.config.connect_timeout_or_default();
             let listed = timeout(limit, listing::list(peer, server)).await;
             match listed.unwrap_or_else(|_| Err(timeout_error(limit))) {
-                Ok(listed) => self.update_tools(listed, peer),
+                Ok(listed) => {
+                    self.prepare_pins(&listed.tools).await;
+                    self.update_tools(listed, peer);
+                }
                 Err(error) => {
                     warn!(%server, user, "cannot list the server's changed tools: {error}")
                 }

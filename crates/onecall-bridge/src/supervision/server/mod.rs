@@ -1,11 +1,12 @@
 //! One configured server: its data (here), its main loop (`lifecycle`, `install`), its state changes
-//! (`state`, `changes`), and calls and other requests to it (`call`, `resources`). Its tools stay known
+//! (`state`, `changes`), and calls and other requests to it (`call`, `resources`, `client_state`). Its tools stay known
 //! while it is down, so that a call to one of them can report the reason. A server of one user runs only
 //! while it is used (`on_demand`, `access`).
 
 mod access;
 mod call;
 mod changes;
+mod client_state;
 mod install;
 mod lifecycle;
 mod on_demand;
@@ -21,14 +22,16 @@ use std::time::Instant;
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{RemoteTransport, ServerConfig, Transport};
-use onecall_core::{ServerName, ToolName};
+use onecall_core::{LogLevel, ServerName, ToolName};
 use onecall_login::Login;
 use tokio::sync::{Notify, watch};
 
 use crate::connection_options::ConnectionOptions;
 use crate::protocol::display_metadata::{DisplayMetadataByTool, ToolDisplayMetadata};
+use crate::protocol::handshake::{KnownMode, ServerOffers};
 use crate::protocol::header_parameters::HeaderParameters;
 use crate::protocol::peer::Peer;
+use crate::protocol::subscription::WatchedResources;
 use crate::supervision::demand::ServerStart;
 use crate::supervision::fleet::ServerEntry;
 use crate::supervision::pins::QuarantinedTool;
@@ -58,6 +61,10 @@ pub(crate) struct Server {
     place: Mutex<Option<Place>>,
     /// How many warnings about its tools were logged.
     warnings: AtomicUsize,
+    /// The resources that clients have subscribed to.
+    watched: watch::Sender<WatchedResources>,
+    /// The watched resources that a server without a handshake has acknowledged or refused.
+    settled: watch::Sender<Vec<String>>,
     options: ConnectionOptions,
 }
 
@@ -78,12 +85,20 @@ struct ServerData {
     display_metadata: Arc<DisplayMetadataByTool>,
     /// The arguments that are repeated in headers, if there are any.
     parameters: Option<Arc<HeaderParameters>>,
+    /// How often it was started again after a failure.
+    restarts: u64,
     /// Set if its tool list was cut at a limit.
     cut: Option<ListingCut>,
     peer: Option<Arc<Peer>>,
     usage: Usage,
     /// The tools that have sent an answer that violates their output schema.
     breaking_schema: HashSet<ToolName>,
+    /// The messages that it declares to send besides answers.
+    offers: ServerOffers,
+    /// Whether it is known to use a handshake.
+    known_mode: KnownMode,
+    /// The least severe log messages that a client wants.
+    log_level: Option<LogLevel>,
 }
 
 /// How a server of a user is used.
@@ -153,10 +168,14 @@ impl Server {
             quarantined: Arc::default(),
             display_metadata: Arc::default(),
             parameters: None,
+            restarts: 0,
             cut: None,
             peer: None,
             usage: Usage { requests: 0, last_used: Instant::now(), may_start: true },
             breaking_schema: HashSet::new(),
+            offers: ServerOffers::default(),
+            known_mode: KnownMode::Unknown,
+            log_level: None,
         };
         let is_needed = watch::Sender::new(!is_idle);
         let is_up = watch::Sender::new(false);
@@ -164,9 +183,9 @@ impl Server {
             // The login of another person must never be used for a user.
             Some(UserCredentials::InEntry | UserCredentials::Missing) => None,
             Some(UserCredentials::Login(login)) => Some(Arc::clone(login)),
-            None => {
-                remote(&config.transport).and_then(|it| Login::new(&config.name, it)).map(Arc::new)
-            }
+            None => remote(&config.transport)
+                .and_then(|it| Login::new(&config.name, it, options.vault.as_ref()))
+                .map(Arc::new),
         };
         Self {
             config,
@@ -179,6 +198,8 @@ impl Server {
             is_unused: Notify::new(),
             place: Mutex::new(None),
             warnings: AtomicUsize::new(0),
+            watched: watch::Sender::default(),
+            settled: watch::Sender::default(),
             options,
         }
     }
@@ -209,6 +230,7 @@ impl Server {
             transport: data.transport,
             state: data.state.clone(),
             quarantined: data.quarantined.to_vec(),
+            restarts: data.restarts,
             cut: data.cut.clone(),
         };
         drop(data);
@@ -338,7 +360,7 @@ fn routes(transport: &Transport) -> Option<(Route<'_>, Option<Route<'_>>)> {
 }
 
 /// The address of a remote server; `None` for a local process.
-fn remote(transport: &Transport) -> Option<&RemoteTransport> {
+pub(crate) fn remote(transport: &Transport) -> Option<&RemoteTransport> {
     match transport {
         Transport::Stdio(_) | Transport::Unresolved(_) => None,
         Transport::Auto(remote)

@@ -133,6 +133,9 @@ impl Server {
         self.owner.as_ref()?;
         let in_use = InUse::new(self);
         let mut tried = self.is_up.subscribe();
+        if let Some(login) = self.login.as_ref().filter(|_| self.waits_for_login()) {
+            login.look_for_change().await;
+        }
         self.demand();
         let ended = async {
             // The channel is notified at the end of every start, including a failed one.

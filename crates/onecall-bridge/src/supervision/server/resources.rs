@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::Server;
 use crate::error::{METHOD_NOT_FOUND, RequestError};
 use crate::protocol::peer::Peer;
-use crate::protocol::request::Request;
+use crate::protocol::request::{ProtocolMode, Request};
 use crate::protocol::resources::ResourceRequestError;
 
 /// The time limit for lists, if calls to the server have none.
@@ -28,7 +28,8 @@ impl Server {
             Ok(answer) => Ok(Some(answer)),
             Err(RequestError::Refused { code: METHOD_NOT_FOUND, .. }) => Ok(None),
             Err(error) => {
-                Err(ResourceRequestError::Unanswered { reason: self.request_failure(&error) })
+                let (reason, refusal) = (self.request_failure(&error), error.refusal());
+                Err(ResourceRequestError::Unanswered { reason, refusal })
             }
         }
     }
@@ -42,6 +43,12 @@ impl Server {
         let limit = self.config.call_timeout.unwrap_or(LIST_TIMEOUT);
         let expired = |_| Err(ResourceRequestError::unanswered(RequestError::NoAnswer { limit }));
         timeout(limit, requests).await.unwrap_or_else(expired)
+    }
+
+    /// Whether the server uses a handshake, once it is connected.
+    pub(super) async fn connected_mode(&self) -> Result<ProtocolMode, ResourceRequestError> {
+        let _in_use = self.start_for_request().await;
+        Ok(self.peer_after_start().await?.protocol_mode())
     }
 
     /// The connection to the server after its start has ended; starts the server if it is idle.

@@ -12,11 +12,12 @@ use tracing::{debug, info, warn};
 use super::access::NEEDS_CREDENTIALS;
 use super::lifecycle::RunEnd;
 use super::{Server, StopReason};
-use crate::protocol::handshake::HandshakeResult;
+use crate::protocol::handshake::{HandshakeResult, KnownMode};
 use crate::protocol::header_parameters::HeaderParameters;
 use crate::protocol::listing::ToolListing;
 use crate::protocol::peer::Peer;
 use crate::protocol::request::ProtocolMode;
+use crate::protocol::server_events::ServerEventKind;
 use crate::supervision::status::{
     AVAILABILITY_LOG_TARGET, FailureKind, LIFECYCLE_LOG_TARGET, NextStart, ServerState,
 };
@@ -39,7 +40,7 @@ impl Server {
         peer: &Arc<Peer>,
         took: Duration,
     ) {
-        let HandshakeResult { server_name, server_version, protocol, listed, .. } =
+        let HandshakeResult { server_name, server_version, protocol, offers, listed } =
             handshake_result;
         let (display_metadata, cut) =
             (self.kept_display_metadata(listed.display_metadata), listed.cut);
@@ -57,11 +58,19 @@ impl Server {
         data.display_metadata = display_metadata;
         data.parameters = parameters;
         data.cut = cut;
+        data.offers = offers;
+        data.known_mode = match peer.protocol_mode() {
+            ProtocolMode::Handshake => KnownMode::Handshake,
+            ProtocolMode::Stateless => KnownMode::Unknown,
+        };
         data.peer = Some(Arc::clone(peer));
         data.usage.last_used = Instant::now();
         drop(data);
         self.is_up.send_replace(true);
         self.changed.notify_one();
+        // What the server lists now may differ from what it listed before.
+        peer.announce(ServerEventKind::Resources);
+        peer.announce(ServerEventKind::Prompts);
     }
 
     pub(super) fn update_tools(&self, listed: ToolListing, peer: &Peer) {
@@ -165,10 +174,13 @@ impl Server {
 
     /// Marks a failed server as restarting. The reason of the failure is kept until it is up.
     pub(super) fn become_restarting(&self) {
-        if let ServerState::Failed { next_start: next @ NextStart::At(_), .. } =
-            &mut self.lock().state
-        {
-            *next = NextStart::Now;
+        let data = &mut *self.lock();
+        if let ServerState::Failed { next_start, failure_kind, .. } = &mut data.state {
+            // A server that waits for a login is only asked again.
+            data.restarts += u64::from(*failure_kind != FailureKind::LoggedOut);
+            if matches!(next_start, NextStart::At(_)) {
+                *next_start = NextStart::Now;
+            }
         }
     }
 

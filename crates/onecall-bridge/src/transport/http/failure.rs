@@ -9,6 +9,7 @@ use onecall_login::AccessError;
 use onecall_login::http::cause;
 use reqwest::StatusCode;
 use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
 /// The longest text of a server that is shown, in characters.
@@ -30,6 +31,8 @@ pub(crate) enum HttpError {
         /// The code of the JSON-RPC error in the body, if there is one.
         code: Option<i64>,
         server_text: ServerText,
+        /// Further information of the JSON-RPC error, if there is any.
+        data: Option<Box<Value>>,
     },
     #[error(
         "the server redirects to {target}, which is not followed; if that is the right address, \
@@ -103,8 +106,11 @@ impl HttpError {
                 status,
                 code: Some(error.code),
                 server_text: ServerText::new(&error.message),
+                data: error.data,
             },
-            Err(_) => Self::Refused { status, code: None, server_text: ServerText::new(body) },
+            Err(_) => {
+                Self::Refused { status, code: None, server_text: ServerText::new(body), data: None }
+            }
         }
     }
 }
@@ -118,6 +124,7 @@ struct ErrorBody {
 struct ErrorObject {
     code: i64,
     message: String,
+    data: Option<Box<Value>>,
 }
 
 /// The text of a server about a failure, for the end of an error message.

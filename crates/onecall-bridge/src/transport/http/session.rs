@@ -128,11 +128,16 @@ impl Sessions {
                 self.begin();
                 SessionUse::Opening
             }
-            Request::ListTools { .. } | Request::Listen => SessionUse::Ordinary,
+            Request::ListTools { .. }
+            | Request::Subscribe { .. }
+            | Request::Unsubscribe { .. }
+            | Request::SetLogLevel { .. }
+            | Request::Listen { .. } => SessionUse::Ordinary,
             Request::CallTool { .. }
             | Request::List { .. }
             | Request::ReadResource { .. }
-            | Request::GetPrompt { .. } => SessionUse::Call,
+            | Request::GetPrompt { .. }
+            | Request::Complete { .. } => SessionUse::Call,
         }
     }
 

@@ -125,6 +125,10 @@ struct Post {
 }
 
 impl MessageSender for StreamableSender {
+    fn allows_discovery_first(&self) -> bool {
+        true
+    }
+
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
         let client = Arc::clone(&self.0);
         let peer = client.peer.upgrade().ok_or(SendError::Closed)?;
@@ -399,8 +403,9 @@ fn is_lost(session: &Session, error: &HttpError) -> bool {
 /// Converts an HTTP error, except that an unknown method becomes a protocol error.
 fn explain(error: HttpError) -> RequestError {
     match error {
-        HttpError::Refused { code: Some(METHOD_NOT_FOUND), server_text, .. } => {
-            RequestError::Refused { code: METHOD_NOT_FOUND, message: server_text.into_text() }
+        HttpError::Refused { code: Some(METHOD_NOT_FOUND), server_text, data, .. } => {
+            let message = server_text.into_text();
+            RequestError::Refused { code: METHOD_NOT_FOUND, message, data }
         }
         error => error.into(),
     }

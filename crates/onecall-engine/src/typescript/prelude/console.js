@@ -90,12 +90,16 @@
     return text;
   };
 
+  hooks.writePart = (text, toStderr) => {
+    if (!hooks.hasExited()) native.print(o.wellFormed(text), toStderr);
+  };
+
   const write = (text, toStderr) => {
     if (indentation !== "") {
       const lines = hooks.linesOf(text);
       text = lines.length === 0 ? indentation : indentation + o.join(lines, indentation);
     }
-    native.print(o.wellFormed(`${text}\n`), toStderr);
+    hooks.writePart(`${text}\n`, toStderr);
   };
   hooks.write = write;
 

@@ -119,12 +119,13 @@
   };
   hooks.hasFailed = () => fatal.length > 0;
   // Forgets what the programs before this one of the session left behind.
-  hooks.begin = () => {
+  hooks.begin = (argv) => {
     fatal.length = 0;
     o.mapClear(unhandled);
     hooks.clearTimers();
     hooks.clearCalls();
     hooks.beginDisplay();
+    hooks.beginProcess(argv);
   };
   hooks.uncaught = () => {
     const all = fatal;

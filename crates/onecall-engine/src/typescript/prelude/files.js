@@ -1,5 +1,5 @@
 // The modules `fs`, `fs/promises` and `path`: the files of the workspace, of `/tools` and of the scratch
-// folder. The gateway opens them.
+// folder, or all files if there is no sandbox.
 (hooks) => {
   "use strict";
   const { originals: o, native, is } = hooks;
@@ -48,11 +48,6 @@
     return isAbsolute ? `/${text}` : text === "" ? "." : text;
   };
 
-  const workingDirectory = () => {
-    const folders = native.folders();
-    return folders.length > 0 && folders[0][1] === 0 ? folders[0][0] : "/";
-  };
-
   const pathText = (path) => {
     if (is.typedArray(path)) return new TextDecoder().decode(path);
     if (typeof path === "object" && path !== null && typeof path.href === "string" && path.protocol === "file:") {
@@ -64,16 +59,17 @@
 
   // The folder of a path and the path in it; `undefined` outside of all folders.
   const located = (path) => {
-    const whole = normalized(path[0] === "/" ? path : `${workingDirectory()}/${path}`);
+    const whole = normalized(path[0] === "/" ? path : `${native.workingDirectory()}/${path}`);
     const folders = native.folders();
     let found;
     for (let i = 0; i < folders.length; i++) {
       const [root, number] = folders[i];
-      if (whole !== root && !o.startsWith(whole, `${root}/`)) continue;
+      if (whole !== root && !o.startsWith(whole, root === "/" ? root : `${root}/`)) continue;
       if (found === undefined || root.length > found.root.length) found = { root, number };
     }
     if (found === undefined) return undefined;
-    return { folder: found.number, path: whole === found.root ? "." : o.slice(whole, found.root.length + 1) };
+    const inside = found.root === "/" ? 1 : found.root.length + 1;
+    return { folder: found.number, path: whole === found.root ? "." : o.slice(whole, inside) };
   };
 
   const request = (syscall, given, send) => {
@@ -287,27 +283,36 @@
     request("rename", from, (folder, name) => native.fileRename(folder, name, target.folder, target.path));
   };
 
-  const dirname = (path) => {
+  const withoutEnd = (path) => {
+    while (path.length > 1 && o.endsWith(path, "/")) path = o.slice(path, 0, -1);
+    return path;
+  };
+  const normalize = (path) => {
+    const text = normalized(path);
+    return o.endsWith(path, "/") && text !== "/" ? `${text}/` : text;
+  };
+  const dirname = (given) => {
+    const path = withoutEnd(given);
     const at = o.lastIndexOf(path, "/");
     return at === -1 ? "." : at === 0 ? "/" : o.slice(path, 0, at);
   };
-  const basename = (path, ending = "") => {
-    while (path.length > 1 && o.endsWith(path, "/")) path = o.slice(path, 0, -1);
+  const basename = (given, ending = "") => {
+    const path = withoutEnd(given);
     const name = o.slice(path, o.lastIndexOf(path, "/") + 1);
     return ending !== "" && name !== ending && o.endsWith(name, ending) ? o.slice(name, 0, -ending.length) : name;
   };
   const extname = (path) => {
     const name = basename(path);
     const at = o.lastIndexOf(name, ".");
-    return at <= 0 ? "" : o.slice(name, at);
+    return at <= 0 || name === ".." ? "" : o.slice(name, at);
   };
   const join = (...parts) => {
     const given = [];
     for (let i = 0; i < parts.length; i++) if (parts[i] !== "") given[given.length] = parts[i];
-    return given.length === 0 ? "." : normalized(o.join(given, "/"));
+    return given.length === 0 ? "." : normalize(o.join(given, "/"));
   };
   const resolve = (...parts) => {
-    let path = workingDirectory();
+    let path = native.workingDirectory();
     for (let i = 0; i < parts.length; i++) path = parts[i][0] === "/" ? parts[i] : `${path}/${parts[i]}`;
     return normalized(path);
   };
@@ -345,6 +350,6 @@
     __proto__: null,
     fs: { ...sync, promises },
     fsPromises: promises,
-    path: { dirname, basename, extname, join, resolve, relative, normalize: normalized, parse, isAbsolute, sep: "/", delimiter: ":" },
+    path: { dirname, basename, extname, join, resolve, relative, normalize, parse, isAbsolute, sep: "/", delimiter: ":" },
   };
 }

@@ -51,6 +51,7 @@
   };
 
   const call = (name, parameters, args, isFresh) => {
+    if (hooks.hasExited()) throw hooks.exitError();
     const failure = new ToolError();
     return new o.Promise((resolve, reject) => {
       const id = native.call(hooks, name, argumentsOf(name, parameters, args), isFresh, failure);
@@ -84,7 +85,6 @@
     require: "import tools from './servers/<server>', or call them by name; import fs from 'fs' for the workspace",
     module: "a program exports nothing; print what matters with console.log",
     exports: "a program exports nothing; print what matters with console.log",
-    process: "print with console.log; there is no environment, and a program ends at its end",
     Deno: OUTSIDE, Bun: OUTSIDE, window: OUTSIDE, document: OUTSIDE, localStorage: "nothing is kept between programs",
     sessionStorage: "nothing is kept between programs",
     Buffer: "use TextEncoder, TextDecoder, btoa and atob",

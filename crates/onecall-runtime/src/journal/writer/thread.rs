@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use onecall_core::storage::{DurableRun, DurableStore, JournalBatch, JournalRefusal, StoreError};
-use onecall_core::{InPlaceReason, RunId};
+use onecall_core::{InPlaceReason, RunId, Timestamp};
 use tokio::sync::oneshot;
 
 use super::super::error::JournalError;
-use super::{MAX_UNWRITTEN_BYTES, QueueItem, RunLink, Shared};
+use super::{KEPT_CAPACITY, MAX_UNWRITTEN_BYTES, QueueItem, RunLink, Shared};
 
 /// The thread, with the events that it has taken and not yet written.
 pub(super) struct WriterThread<'a> {
@@ -60,8 +60,10 @@ impl<'a> WriterThread<'a> {
     pub(super) fn run(&mut self) {
         // An error that repeats is logged once.
         let mut last_logged = None;
-        while let Some(items) = self.shared.take() {
-            let syncs = self.sort(items);
+        let mut items = Vec::new();
+        while self.shared.take(&mut items) {
+            let syncs = self.sort(items.drain(..));
+            items.shrink_to(KEPT_CAPACITY);
             let error = self.write().err();
             if let Some(error) = &error
                 && last_logged.as_ref() != Some(error)
@@ -80,7 +82,7 @@ impl<'a> WriterThread<'a> {
     }
 
     /// Adds events to the batches of their runs, and returns the syncs.
-    fn sort(&mut self, items: Vec<QueueItem>) -> Vec<WaitingSync> {
+    fn sort(&mut self, items: impl Iterator<Item = QueueItem>) -> Vec<WaitingSync> {
         let mut syncs = Vec::new();
         for item in items {
             match item {
@@ -231,8 +233,15 @@ fn write_beginnings_of(
     store: &dyn DurableStore,
     runs: &mut [&mut Unwritten],
 ) -> Result<(), JournalError> {
-    let beginnings: Vec<&DurableRun> =
-        runs.iter().filter_map(|it| it.beginning.as_deref()).collect();
+    // The store may have been unreachable for a while; other processes would take the runs over.
+    let now = Timestamp::now();
+    let new = runs.iter_mut().filter_map(|it| it.beginning.as_deref_mut());
+    let beginnings: Vec<&DurableRun> = new
+        .map(|run| {
+            run.renew_lease(now);
+            &*run
+        })
+        .collect();
     let written = store.add_durable_runs(&beginnings).map_err(store_error);
     for unwritten in runs {
         match &written {

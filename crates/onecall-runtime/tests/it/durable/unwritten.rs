@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use onecall_core::Program;
+use onecall_core::storage::Lease;
+use onecall_core::{Program, Timestamp};
 use onecall_runtime::{Journal, JournalError, JournalWriter};
 use serde_json::{Value, json};
 
@@ -143,4 +144,20 @@ await asyncio.gather(*(mcp__s__delete(id=i) for i in range(100, 164)))";
     // One call is made at a time here, so that each intent is a commit; the 64 questions share theirs.
     let commits = process.store.commits.load(Ordering::SeqCst);
     assert!(commits < 2 * 64, "{commits}");
+}
+
+/// A run that is stored long after it began, because the store was unreachable, must not be taken over at
+/// once.
+#[tokio::test]
+async fn the_lease_of_a_run_begins_when_the_store_gets_it() {
+    let store = Arc::new(MemoryStore::default());
+    let writer = JournalWriter::start(store.clone());
+    let mut run = durable_run();
+    let until = Timestamp(run.started.0 + 20_000);
+    run.lease = Some(Lease { owner: "first".to_owned(), fence: 1, until });
+    let before = Timestamp::now();
+    Journal::begin(run, 1, writer).stored().await.unwrap();
+    let lease = store.first_lease.lock().unwrap().clone().unwrap();
+    let latest = Timestamp::now().0 + 20_000;
+    assert!((before.0 + 20_000..=latest).contains(&lease.until.0), "{lease:?}");
 }

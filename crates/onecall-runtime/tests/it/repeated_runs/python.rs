@@ -240,6 +240,24 @@ async fn random_numbers_depend_on_the_seed_alone() {
     }
 }
 
+/// Clocks and random numbers are replaced when a program imports its first module.
+#[tokio::test]
+async fn modules_that_are_imported_late() {
+    for import in ["import random, time", "random, time = map(__import__, ('random', 'time'))"] {
+        let code = format!(
+            "await echo(value=1)\ndef late():\n    {import}\n    \
+             return random.random(), time.time_ns()\nprint(await echo(value=late()))\nprint(late())"
+        );
+        check(&code, UntilCut).await;
+    }
+    let code = "try:\n    import nothing\nexcept ImportError as error:\n    print(error)\n\
+                print(await echo(value=1), __import__.__name__)\nimport nothing";
+    for journalist in journalists() {
+        let (run, plain) = (journalist.run(code).await, journalist.run_without_journal(code).await);
+        assert_eq!((&run.stdout, &run.failure), (&plain.stdout, &plain.failure));
+    }
+}
+
 #[tokio::test]
 async fn sets_of_texts() {
     check(

@@ -7,12 +7,16 @@
   };
 
   // Times in the reader's zone.
-  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const day = { month: "short", day: "numeric" };
+  const minute = { hour: "numeric", minute: "2-digit" };
+  const inYear = (parts, moment) => new Intl.DateTimeFormat(undefined,
+    moment.getFullYear() === new Date().getFullYear() ? parts : { year: "numeric", ...parts });
   const localTimes = (root) => {
     for (const time of all("time[datetime]", root)) {
       const moment = new Date(time.dateTime);
       if (!Number.isNaN(moment.getTime())) {
-        time.textContent = format.format(moment);
+        const parts = time.closest(".chart") ? { ...day, ...minute } : { ...day, ...minute, second: "2-digit" };
+        time.textContent = inYear(parts, moment).format(moment);
         time.title = time.dateTime;
       }
     }
@@ -64,6 +68,19 @@
     waiting = count;
   };
 
+  // A login that has to be confirmed is, when the page is loaded again. What was typed is not thrown away.
+  const signInAgain = () => {
+    const main = document.getElementById("main");
+    if (!isEdited(main)) { location.reload(); return; }
+    if (document.getElementById("sign-in-again")) return;
+    const notice = document.createElement("p");
+    notice.id = "sign-in-again";
+    notice.className = "problem";
+    notice.setAttribute("role", "alert");
+    notice.textContent = "Your login has to be confirmed. What you typed stays here until you load the page again.";
+    main.prepend(notice);
+  };
+
   let isReading = false;
   let isStale = false;
   const refresh = async () => {
@@ -71,7 +88,7 @@
     isReading = true;
     try {
       const response = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "follow" });
-      if (response.status === 401 || response.status === 403) { location.reload(); return; }
+      if (response.status === 401 || response.status === 403) { signInAgain(); return; }
       if (!response.ok && response.status !== 404) return;
       const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
       if (document.querySelector("#run-state") && !fresh.querySelector("#run-state")) { location.reload(); return; }
@@ -91,12 +108,23 @@
     }
   };
   if (document.querySelector("[data-live]")) {
-    const events = new EventSource("/page/events");
     let wasLost = false;
-    events.addEventListener("change", refresh);
-    events.addEventListener("open", () => { if (wasLost) refresh(); wasLost = false; });
-    events.addEventListener("error", () => { wasLost = true; });
-    addEventListener("pagehide", () => events.close());
+    const listen = () => {
+      const events = new EventSource("/page/events");
+      const close = () => events.close();
+      events.addEventListener("change", refresh);
+      events.addEventListener("open", () => { if (wasLost) refresh(); wasLost = false; });
+      events.addEventListener("error", () => {
+        wasLost = true;
+        // The browser tries again by itself, unless the server has refused.
+        if (events.readyState !== EventSource.CLOSED) return;
+        removeEventListener("pagehide", close);
+        refresh();
+        setTimeout(listen, 5000);
+      });
+      addEventListener("pagehide", close);
+    };
+    listen();
   }
 
   // Notifications, after the reader asks for them.

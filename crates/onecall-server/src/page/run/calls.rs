@@ -140,7 +140,7 @@ pub(super) fn table(
             caption.sr { "Calls in the order in which they began" }
             thead { tr {
                 th.number scope="col" { "#" } th scope="col" { "Tool" } th.number scope="col" { "Line" }
-                th.wide scope="col" { "When" } th.number scope="col" { "Time" } th.number scope="col" { "Sent" }
+                th.wide.minor scope="col" { "When" } th.number scope="col" { "Time" } th.number.minor scope="col" { "Sent" }
                 th.number scope="col" { "Answer" } th scope="col" { "Result" }
             } }
             tbody { @for (index, call) in shown {
@@ -152,11 +152,11 @@ pub(super) fn table(
                         Extent::File => (text::line(&call.name, 80)),
                     } }
                     td.number { @if let Some(line) = line_of(*index) { a href={ "#line-" (line) } { (line) } } }
-                    td.wide { svg.row viewBox={ "0 0 " (BAR_WIDTH) " 10" } preserveAspectRatio="none" aria-hidden="true" {
+                    td.wide.minor { svg.row viewBox={ "0 0 " (BAR_WIDTH) " 10" } preserveAspectRatio="none" aria-hidden="true" {
                         rect class=(bar_class(call)) x=(left) y="1" width=((right - left).max(2)) height="8" {}
                     } }
                     td.number { @match call.duration { Some(span) => (text::span(span)), None => "cut off" } }
-                    td.number { (text::bytes(call.arguments_bytes)) }
+                    td.number.minor { (text::bytes(call.arguments_bytes)) }
                     td.number { (text::bytes(call.result_bytes)) }
                     td { (result(call, decisions.of(*index))) }
                 }
@@ -169,12 +169,21 @@ pub(super) fn table(
                 @if record.run.failed_calls > 0 && !is_failed_only {
                     a href=(query.with(&[("only", Some("failed")), ("page", None)])) { "Only failed calls" }
                 }
-                span.muted { (selected.len()) " of " (record.run.call_count) }
+                span.muted { (count(selected.len(), record.run.call_count)) }
             }
         } @else if more {
             p.muted { "Further calls are left out; the JSON file has all." }
         }
         @if not_recorded > 0 { p.muted { (not_recorded) " further calls were made and not recorded." } }
+    }
+}
+
+/// How many calls are listed, of how many.
+fn count(listed: usize, all: u64) -> String {
+    let calls = text::count(all, "call", "calls");
+    match u64::try_from(listed) == Ok(all) {
+        true => calls,
+        false => format!("{listed} of {calls}"),
     }
 }
 

@@ -4,7 +4,7 @@ use maud::html;
 use onecall_core::storage::RunRecord;
 
 use super::calls::Decisions;
-use super::{call_lines, calls, facts, output, program, timeline};
+use super::{call_lines, calls, facts, output, pictures, program, timeline};
 use crate::page::context::PageContext;
 use crate::page::error::PageError;
 use crate::page::fields::Fields;
@@ -46,6 +46,7 @@ pub(super) fn html(context: &PageContext, record: &RunRecord) -> Result<PageAnsw
         }
         section { h2 { "Program" } (program::program(record, &lines, &whole, calls::Extent::File)) }
         (output(record, MAX_OUTPUT))
+        (pictures::section(record, calls::Extent::File))
     };
     let title = format!("Run {}", record.run.id);
     let content = layout::standalone(&title, &body).into_string();

@@ -7,6 +7,7 @@ mod calls;
 mod compare;
 mod export;
 mod facts;
+mod pictures;
 mod program;
 mod replay;
 mod timeline;
@@ -19,7 +20,7 @@ pub(super) use unfinished::program_of;
 
 use maud::{Markup, html};
 use onecall_core::RunId;
-use onecall_core::storage::{RunLookup, RunRecord};
+use onecall_core::storage::{CallTexts, RunRecord};
 
 use super::context::PageContext;
 use super::error::PageError;
@@ -36,7 +37,7 @@ pub(super) fn page(
     rest: Vec<String>,
 ) -> Result<PageAnswer, PageError> {
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let record = match find(context, id)? {
+    let record = match find(context, id, texts_of(&rest))? {
         Some(record) => record,
         None if rest.is_empty() => return unfinished::page(context, &RunId::from_existing(id)),
         None => return Err(PageError::NotFound),
@@ -47,13 +48,21 @@ pub(super) fn page(
             let number = number.parse().map_err(|_| PageError::NotFound)?;
             call::page(context, &record, number)
         }
+        ["calls", number, "pictures", picture] => {
+            let found = number.parse().ok().and_then(|number| call::call(&record, number));
+            let pictures = found.map(pictures::of_call).unwrap_or_default();
+            pictures::answer(pictures.iter().map(Some), picture)
+        }
+        ["pictures", picture] => {
+            pictures::answer(record.pictures.iter().map(Option::as_ref), picture)
+        }
         ["output.txt"] => Ok(export::output_file(&record)),
         ["program.txt"] => Ok(export::program_file(&record)),
         ["run.json"] => Ok(export::json(&record)),
         ["run.html"] => export::html(context, &record),
         ["compare"] => compare::choose(context, &record),
         ["compare", other] => {
-            let other = find(context, other)?.ok_or(PageError::NotFound)?;
+            let other = find(context, other, CallTexts::All)?.ok_or(PageError::NotFound)?;
             Ok(compare::page(&record, &other))
         }
         _ => Err(PageError::NotFound),
@@ -62,19 +71,26 @@ pub(super) fn page(
 
 /// Runs a recorded program again.
 pub(super) fn replay(context: &PageContext, id: &str) -> Result<PageAnswer, PageError> {
-    let record = find(context, id)?.ok_or(PageError::NotFound)?;
+    let record = find(context, id, CallTexts::All)?.ok_or(PageError::NotFound)?;
     replay::page(context, &record)
 }
 
-/// The record of a run that the reader may see. Only a whole identifier finds one.
-fn find(context: &PageContext, id: &str) -> Result<Option<RunRecord>, PageError> {
-    let is_whole = |record: &RunRecord| record.run.id.as_str() == id;
-    Ok(match context.store.find_run(id)? {
-        RunLookup::One(record) if is_whole(&record) && context.viewer.sees_run(&record.run) => {
-            Some(*record)
+/// Of which calls an address needs arguments and results, which can be very large.
+fn texts_of(rest: &[&str]) -> CallTexts {
+    match rest {
+        [] | ["pictures" | "output.txt" | "program.txt", ..] => CallTexts::None,
+        ["calls", number, ..] => {
+            let index = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            index.map_or(CallTexts::None, CallTexts::Of)
         }
-        RunLookup::One(_) | RunLookup::Nothing | RunLookup::Several(_) => None,
-    })
+        _ => CallTexts::All,
+    }
+}
+
+/// The record of a run that the reader may see.
+fn find(context: &PageContext, id: &str, texts: CallTexts) -> Result<Option<RunRecord>, PageError> {
+    let found = context.store.run(&RunId::from_existing(id), texts)?;
+    Ok(found.filter(|record| context.viewer.sees_run(&record.run)))
 }
 
 fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageError> {
@@ -106,6 +122,7 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
             (program::program(record, &lines, &context.query, calls::Extent::Page))
         }
         (output(record, MAX_OUTPUT))
+        (pictures::section(record, calls::Extent::Page))
     })
 }
 

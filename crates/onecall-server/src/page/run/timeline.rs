@@ -93,7 +93,9 @@ pub(super) fn picture(record: &RunRecord, query: &Fields) -> Markup {
     let total = record.run.duration;
     let calls: Vec<&StoredCall> = record.calls.iter().filter(|it| window.has(it, total)).collect();
     let failed = calls.iter().filter(|call| call.error.is_some()).count();
-    let moment = |micros: u64| text::span(Duration::from_micros(micros));
+    let moment = |micros: u64| {
+        text::moment(Duration::from_micros(micros), Duration::from_micros(window.length()))
+    };
     let label = format!(
         "{} on a time line from {} to {}, {failed} failed",
         text::count(u64::try_from(calls.len()).unwrap_or(u64::MAX), "call", "calls"),

@@ -57,7 +57,7 @@ fn every_event_comes_back_as_it_was(place: &Place) {
         // Several parts, compressed and not.
         ended(5, &"long ".repeat(2_000_000)),
         ended(6, &noise(9_000_000, 2)),
-        failed(ToolError::Failed { name: name.clone(), message: message.clone() }),
+        failed(ToolError::failed(&name, message.clone())),
         failed(ToolError::InvalidCall { name: name.clone(), message: String::new() }),
         failed(ToolError::NeverSent { name: name.clone(), message }),
         failed(ToolError::NotAvailable { name: name.clone() }),

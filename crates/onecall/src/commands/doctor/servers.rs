@@ -20,7 +20,7 @@ use super::variables::likely_missing;
 use crate::commands::editable_config::counted;
 use crate::logs::LogFolder;
 use crate::terminal::neutralise;
-use crate::{setup, user_vault};
+use crate::{setup, store, user_vault};
 
 /// From this protocol version on, tools can return structured content and declare its type.
 const STRUCTURED_CONTENT_VERSION: &str = "2025-06-18";
@@ -35,13 +35,19 @@ pub(super) async fn check(config: &Config, guard: Guard, progress: &ProgressBar)
     }
     let config = &config;
     let mut servers = config.servers.clone();
+    let pins = store::pin_storage(config);
     for server in &mut servers {
         // A check must not accept tools: they are pinned only when a server is used.
-        server.pins = server.pins.take().filter(|file| file.exists());
+        server.pins = server.pins.take().filter(|file| !matches!(pins.read(file), Ok(None)));
     }
     let downloads = setup::downloads();
-    let options =
-        ConnectionOptions { limits: config.limits, downloads, ..ConnectionOptions::default() };
+    let options = ConnectionOptions {
+        limits: config.limits,
+        downloads,
+        vault: user_vault::with_shared_logins(config),
+        pins,
+        ..ConnectionOptions::default()
+    };
     let bridge = Bridge::start_with(servers, config.local_tools.clone(), guard, options);
     let failed = wait(&bridge, progress).await;
     let status = bridge.status();
@@ -167,7 +173,7 @@ fn finding(
             Finding::red(name, "did not answer in time")
         }
         ServerState::Failed { reason, stderr_tail, failure_kind, .. } => {
-            let finding = Finding::red(name, clean(reason)).fact("trouble", label(*failure_kind));
+            let finding = Finding::red(name, clean(reason)).fact("trouble", failure_kind.label());
             let finding = match clean(stderr_tail).trim_start_matches("; ") {
                 "" => finding,
                 words => finding.note(words),
@@ -267,21 +273,6 @@ fn with_advice(
 /// Whether `command` cannot be a program on any machine: it is a whole command line, or a folder.
 fn is_entry_wrong(command: &str) -> bool {
     command.contains(char::is_whitespace) || Path::new(command).is_dir()
-}
-
-fn label(failure_kind: FailureKind) -> &'static str {
-    match failure_kind {
-        FailureKind::NoCommand => "command not found",
-        FailureKind::NotExecutable => "not executable",
-        FailureKind::NoDirectory => "no working directory",
-        FailureKind::TooSlow => "too slow",
-        FailureKind::Ended => "ended",
-        FailureKind::LoggedOut => "needs login",
-        FailureKind::Unauthorized => "unauthorized",
-        FailureKind::Unreachable => "unreachable",
-        FailureKind::Unresolved => "variable not set",
-        FailureKind::Other => "other",
-    }
 }
 
 /// Adds the server's quarantined tools, which a person has to accept first.

@@ -96,9 +96,7 @@ impl ExecHost {
         let message::HostAnswer { observation, is_text, end } = answer;
         match end {
             CallStatus::Succeeded => Ok(self.as_declared(observation, is_text, &name)),
-            CallStatus::Failed => {
-                Err(ToolError::Failed { name, message: error_text(&observation) })
-            }
+            CallStatus::Failed => Err(ToolError::failed(&name, error_text(&observation))),
             CallStatus::NotParsed => {
                 Err(ToolError::InvalidCall { name, message: error_text(&observation) })
             }

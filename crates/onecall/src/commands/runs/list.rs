@@ -9,7 +9,7 @@ use onecall_core::{RunId, Timestamp, UserName};
 use serde_json::Value;
 
 use super::RunsArguments;
-use super::unfinished::{UnfinishedRun, resumed_runs, unfinished_runs};
+use super::unrecorded::{UnrecordedRun, resumed_runs, unfinished_runs, unrecorded_runs};
 use crate::commands::note;
 use crate::formatting::{Alignment, age, duration, short_number, table, terminal_width};
 use crate::terminal::{neutralise, print};
@@ -38,37 +38,68 @@ pub(super) fn list(
         }
     }
     // Neither the failure nor the calls of a run are known before it has ended.
-    let mut unfinished = match filter.failed || filter.tool.is_some() {
-        true => Vec::new(),
-        false => unfinished_runs(config)?,
+    let (mut unfinished, mut unrecorded) = match filter.failed || filter.tool.is_some() {
+        true => (Vec::new(), Vec::new()),
+        false => (unfinished_runs(config)?, unrecorded_runs(config, arguments.limit)?),
     };
-    unfinished.retain(|it| filter.since.is_none_or(|since| it.run.started >= since));
-    let is_selected = |user: &UserName| filter.user.as_ref().is_none_or(|it| it == user);
-    unfinished.retain(|it| is_selected(&it.run.principal.user));
-    unfinished.truncate(arguments.limit);
-    // A run may have ended and been recorded since.
-    unfinished.retain(|it| !runs.iter().any(|run| run.id == it.run.id));
-    runs.truncate(arguments.limit.saturating_sub(unfinished.len()));
+    for without_record in [&mut unfinished, &mut unrecorded] {
+        without_record.retain(|it| filter.since.is_none_or(|since| it.run.started >= since));
+        let is_selected = |user: &UserName| filter.user.as_ref().is_none_or(|it| it == user);
+        without_record.retain(|it| is_selected(&it.run.principal.user));
+        without_record.truncate(arguments.limit);
+        // A run may have ended and been recorded since.
+        without_record.retain(|it| !runs.iter().any(|run| run.id == it.run.id));
+    }
     let resumed = resumed_runs(config, runs.iter().map(|run| &run.id))?;
+    let mut ended: Vec<EndedRun> = runs.iter().map(EndedRun::Recorded).collect();
+    ended.extend(unrecorded.iter().map(EndedRun::Unrecorded));
+    ended.sort_by_key(|run| std::cmp::Reverse(run.started()));
+    ended.truncate(arguments.limit.saturating_sub(unfinished.len()));
     if arguments.json {
-        let unfinished = unfinished.iter().map(UnfinishedRun::json);
-        let ended = runs.iter().map(|run| {
-            let mut summary = run.to_json();
-            summary["resumed"] = resumed.contains(&run.id).into();
-            summary
+        let unfinished = unfinished.iter().map(UnrecordedRun::json);
+        let ended = ended.iter().map(|run| match run {
+            EndedRun::Unrecorded(run) => run.json(),
+            EndedRun::Recorded(run) => {
+                let mut summary = run.to_json();
+                summary["resumed"] = resumed.contains(&run.id).into();
+                summary
+            }
         });
         let runs: Value = unfinished.chain(ended).collect();
         print(&format!("{runs:#}\n"))?;
-    } else if runs.is_empty() && unfinished.is_empty() {
+    } else if ended.is_empty() && unfinished.is_empty() {
         let everything = RunFilter { limit: filter.limit, ..RunFilter::default() };
         note(match filter == everything {
             true => "No runs are recorded",
             false => "No recorded run matches",
         });
     } else {
-        print(&rows(&unfinished, &runs, &resumed, now, terminal_width()))?;
+        print(&rows(&unfinished, &ended, &resumed, now, terminal_width()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A run that has ended.
+enum EndedRun<'a> {
+    Recorded(&'a RunSummary),
+    /// Its record was lost, or is not written yet.
+    Unrecorded(&'a UnrecordedRun),
+}
+
+impl EndedRun<'_> {
+    fn started(&self) -> Timestamp {
+        match self {
+            Self::Recorded(run) => run.started,
+            Self::Unrecorded(run) => run.run.started,
+        }
+    }
+
+    fn user(&self) -> &UserName {
+        match self {
+            Self::Recorded(run) => &run.user,
+            Self::Unrecorded(run) => &run.run.principal.user,
+        }
+    }
 }
 
 /// Other spellings for the recorded name of a tool: `server.tool`, and a tool's own name with
@@ -81,8 +112,8 @@ fn spellings(name: &str) -> Vec<String> {
 }
 
 fn rows(
-    unfinished: &[UnfinishedRun],
-    runs: &[RunSummary],
+    unfinished: &[UnrecordedRun],
+    ended: &[EndedRun<'_>],
     resumed: &HashSet<RunId>,
     now: Timestamp,
     width: usize,
@@ -99,7 +130,7 @@ fn rows(
         ("OUTCOME", Alignment::Left),
     ];
     let users = unfinished.iter().map(|it| &it.run.principal.user);
-    let has_users = users.chain(runs.iter().map(|run| &run.user)).any(|user| !user.is_local());
+    let has_users = users.chain(ended.iter().map(EndedRun::user)).any(|user| !user.is_local());
     headings.retain(|(heading, _)| match *heading {
         "USER" => has_users,
         "CLIENT" => !is_narrow,
@@ -114,15 +145,15 @@ fn rows(
         (!is_narrow).then_some(name)
     };
     let unknown = || "-".to_owned();
-    let unfinished = unfinished.iter().map(|it| {
+    let without_record = |it: &UnrecordedRun| {
         let (id, when) = (it.run.id.to_string(), age(now.since(it.run.started)));
         let mut row = vec![id, when, unknown(), unknown(), unknown()];
         row.extend(user(&it.run.principal.user));
         row.extend(client(&it.run.client));
         row.push(it.outcome());
         row
-    });
-    let ended = runs.iter().map(|run| {
+    };
+    let recorded = |run: &RunSummary| {
         let mut row = vec![
             run.id.to_string(),
             age(now.since(run.started)),
@@ -134,8 +165,12 @@ fn rows(
         row.extend(client(&run.client));
         row.push(outcome(run, resumed.contains(&run.id)));
         row
+    };
+    let ended = ended.iter().map(|run| match run {
+        EndedRun::Recorded(run) => recorded(run),
+        EndedRun::Unrecorded(run) => without_record(run),
     });
-    let rows: Vec<_> = unfinished.chain(ended).collect();
+    let rows: Vec<_> = unfinished.iter().map(without_record).chain(ended).collect();
     table(&headings, &rows, width)
 }
 

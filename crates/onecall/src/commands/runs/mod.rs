@@ -1,11 +1,11 @@
-//! `onecall runs`: lists, shows and replays recorded runs, and shows durable runs that have not ended.
+//! `onecall runs`: lists, shows and replays recorded runs, and shows durable runs that have no record.
 
 mod list;
 mod recorded_tools;
 mod replay;
 mod show;
 mod timeline;
-mod unfinished;
+mod unrecorded;
 
 pub(super) use self::replay::LocalReplayer;
 
@@ -87,11 +87,11 @@ pub(crate) fn runs(arguments: RunsArguments, global: &Global) -> anyhow::Result<
     }
 }
 
-/// Shows a recorded run, or one that has not ended.
+/// Shows a recorded run, or a durable one without a record.
 fn show(store: &dyn Store, config: &Config, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let recorded = find(store, id);
     if recorded.is_err()
-        && let Some(run) = unfinished::find_unfinished(config, id)?
+        && let Some(run) = unrecorded::find_unrecorded(config, id)?
     {
         print(&run.details(config, as_json))?;
         return Ok(ExitCode::SUCCESS);

@@ -124,7 +124,14 @@ fn a_run_is_cancelled_whoever_owns_it() {
                         '1m7d000000000d'?",
         })
     );
-    assert_eq!(listed(&desk), json!([]));
+    // It has ended without a process that could record it.
+    let listed = listed(&desk);
+    assert_eq!(
+        (&listed[0]["id"], &listed[0]["outcome"]),
+        (&json!("1m7d000000000d"), &json!("unrecorded"))
+    );
+    let shown = desk.onecall(&["runs", "show", "1m7d"]).stdout;
+    assert!(shown.contains("Cancelled: the program was cancelled"), "{shown}");
 }
 
 #[test]

@@ -54,6 +54,42 @@ fn two_people_see_a_question_and_its_answer_at_once() {
     }
 }
 
+/// Counts the notifications that the browser shows, and makes the page believe that it is in the background.
+const WATCH_NOTIFICATIONS: &str = "
+    window.notifications = [];
+    window.Notification = new Proxy(Notification, { construct(target, [title, options]) {
+      const notification = new target(title, options);
+      notification.addEventListener('show', () => window.notifications.push([title, options.body]));
+      return notification;
+    } });
+    Object.defineProperty(document, 'hidden', { value: true });";
+
+#[test]
+fn a_question_is_notified_once_and_counted_in_the_title() {
+    if !has_browser() {
+        return;
+    }
+    let approvals = json!({ "ask": ["mcp__files__delete"], "wait_seconds": 60 });
+    let home = recorded_home(&json!({ "approvals": approvals }));
+    let person = OpenPage::new(PageProcess::start(&home), 1200, 800);
+    person.browser.allow_notifications(&format!("http://{}", person.address));
+    // Any page notifies, not only the inbox.
+    person.open("/page/runs");
+    assert_eq!(person.browser.script("return Notification.permission"), "granted");
+    person.browser.script(WATCH_NOTIFICATIONS);
+    let code = "print(await mcp__files__delete(path='a'))";
+    let program = Background::start(home.onecall_with_config(&["run", "-e", code]));
+    assert!(person.browser.becomes("document.title.startsWith('(1) ')"));
+    assert!(person.browser.becomes("window.notifications.length > 0"), "nothing was shown");
+    let shown = person.browser.script("return window.notifications");
+    assert_eq!(shown, json!([["onecall", "A call waits for an approval."]]));
+    person.check("a page with a question");
+    person.open("/page/inbox");
+    person.browser.script("document.querySelector('button[value=once]').click()");
+    assert_eq!(program.ended().stdout, "deleted\n");
+    assert!(person.browser.becomes("!document.title.startsWith('(')"));
+}
+
 #[test]
 fn runs_appear_in_the_list_and_time_lines_can_be_zoomed() {
     if !has_browser() {

@@ -6,6 +6,7 @@ mod hostile;
 mod live;
 mod pages;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -36,8 +37,10 @@ fn is_long() -> bool {
 /// A browser that has opened the page.
 struct OpenPage {
     browser: Browser,
-    page: PageProcess,
+    address: SocketAddr,
     axe: Option<String>,
+    /// The process of the page, if it ends with this.
+    _page: Option<PageProcess>,
 }
 
 impl OpenPage {
@@ -45,20 +48,36 @@ impl OpenPage {
         let browser = Browser::start(width, height);
         browser.open(&page.entrance);
         assert_eq!(browser.address(), format!("http://{}/page/", page.address));
+        Self::with(browser, page.address, Some(page))
+    }
+
+    /// The page of a gateway, before anyone has signed in.
+    fn of_gateway(address: SocketAddr, width: u32, height: u32) -> Self {
+        Self::with(Browser::start(width, height), address, None)
+    }
+
+    fn with(browser: Browser, address: SocketAddr, page: Option<PageProcess>) -> Self {
         let axe = std::env::var_os(AXE).map(PathBuf::from);
         let axe = axe.map(|folder| folder.join("node_modules/axe-core/axe.min.js"));
         let axe = axe.and_then(|file| std::fs::read_to_string(file).ok());
-        Self { browser, page, axe }
+        Self { browser, address, axe, _page: page }
     }
 
     fn open(&self, target: &str) {
-        self.browser.open(&format!("http://{}{target}", self.page.address));
+        self.browser.open(&format!("http://{}{target}", self.address));
     }
 
     /// Asserts that the page has no error, no request to elsewhere and, if that can be checked, no barrier.
     fn check(&self, what: &str) {
-        assert_eq!(self.browser.console(), [""; 0], "{what}");
-        let own = format!("http://{}/page/", self.page.address);
+        self.check_answer(what, 200);
+    }
+
+    /// Checks a page that is answered with this status, which the console may mention.
+    fn check_answer(&self, what: &str, status: u16) {
+        let mut console = self.browser.console();
+        console.retain(|line| !line.contains(&format!("responded with a status of {status} ")));
+        assert_eq!(console, [""; 0], "{what}");
+        let own = format!("http://{}/page/", self.address);
         let is_own = |address: &String| address.starts_with(&own) || address.starts_with("data:");
         let foreign: Vec<_> =
             self.browser.requested().into_iter().filter(|it| !is_own(it)).collect();

@@ -6,6 +6,8 @@ use testkit::browser::Theme;
 use super::{OpenPage, has_browser};
 use crate::page::{Background, PageProcess, recorded_home, run};
 use crate::support::TIMEOUT;
+use crate::support::http_gateway::HttpGateway;
+use crate::users::personal_token;
 
 const PROGRAM: &str = "\
 import asyncio
@@ -14,6 +16,15 @@ found = await asyncio.gather(*[mcp__files__read(path=name) for name in names])
 for name, entry in zip(names, found):
     print(name, entry['lines'])
 again = await mcp__files__read(path='a')
+";
+
+/// A program that shows a picture.
+const PICTURE: &str = "\
+import struct, zlib
+part = lambda kind, data: struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+rows = b''.join(b'\\0' + bytes(value for x in range(160) for value in (x, y * 2, 160)) for y in range(90))
+display(b'\\x89PNG\\r\\n\\x1a\\n' + part(b'IHDR', struct.pack('>IIBBBBB', 160, 90, 8, 2, 0, 0, 0))
+    + part(b'IDAT', zlib.compress(rows)) + part(b'IEND', b''))
 ";
 
 #[test]
@@ -28,6 +39,7 @@ fn every_page_is_clean_in_both_themes() {
     home.write("policy.cedar", "permit (principal, action, resource);\n");
     let good = run(&home, PROGRAM);
     let failed = run(&home, &format!("{PROGRAM}raise ValueError('no')\n"));
+    let drawn = run(&home, PICTURE);
     let waiting = "print(await mcp__files__delete(path='old.txt'))";
     let program = Background::start(home.onecall_with_config(&["run", "-e", waiting]));
     let open = OpenPage::new(PageProcess::start(&home), 1280, 900);
@@ -41,6 +53,7 @@ fn every_page_is_clean_in_both_themes() {
         ("overview", "/page/".to_owned()),
         ("runs", "/page/runs".to_owned()),
         ("run", format!("/page/runs/{good}")),
+        ("picture", format!("/page/runs/{drawn}")),
         ("failed-run", format!("/page/runs/{failed}")),
         ("waiting-run", format!("/page/runs/{waiting_run}")),
         ("call", format!("/page/runs/{good}/calls/2")),
@@ -59,6 +72,8 @@ fn every_page_is_clean_in_both_themes() {
         open.browser.set_theme(theme);
         for (name, target) in &pages {
             open.open(target);
+            let loaded = "[...document.images].every((it) => it.complete && it.naturalWidth > 0)";
+            assert!(open.browser.becomes(loaded), "{name}: a picture is not shown");
             open.check(&format!("{name}, {}", theme.name()));
             open.picture(name, theme);
         }
@@ -82,4 +97,45 @@ fn every_page_is_clean_in_both_themes() {
     open.browser.script("document.querySelector('button[value=once]').click()");
     assert_eq!(program.ended().stdout, "deleted\n");
     assert!(testkit::process::wait_until(TIMEOUT, || !open.browser.address().is_empty()));
+}
+
+#[test]
+fn the_pages_of_a_gateway_are_clean_in_both_themes() {
+    if !has_browser() {
+        return;
+    }
+    let broken = json!({ "name": "broken", "command": "/nowhere/at-all", "args": [] });
+    let gateway = HttpGateway::with_settings(&json!({ "users": {}, "servers": [broken] }));
+    let token = personal_token(&gateway, "anna", &["admin"]);
+    personal_token(&gateway, "ben", &["sales", "support"]);
+    let pages = [
+        ("first-overview", "/page/", 200),
+        ("users", "/page/users", 200),
+        ("failed-server", "/page/servers", 200),
+        ("not-found", "/page/runs/nothing", 404),
+    ];
+    for (width, prefix) in [(1280, ""), (500, "phone-")] {
+        let open = OpenPage::of_gateway(gateway.address, width, 900);
+        for theme in Theme::ALL {
+            open.browser.set_theme(theme);
+            open.open("/page/");
+            open.check_answer(&format!("sign-in, {}", theme.name()), 401);
+            open.picture(&format!("{prefix}sign-in"), theme);
+        }
+        open.browser.script(&format!(
+            "document.getElementById('token').value = '{token}'; document.querySelector('form').submit()"
+        ));
+        assert!(open.browser.becomes("document.body.dataset.kind === 'signed-in'"));
+        for theme in Theme::ALL {
+            open.browser.set_theme(theme);
+            for (name, target, status) in pages {
+                open.open(target);
+                let more =
+                    open.browser.script("return document.documentElement.scrollWidth - innerWidth");
+                assert!(more.as_i64().is_some_and(|more| more <= 0), "{name} is {more} too wide");
+                open.check_answer(&format!("{name}, {}", theme.name()), status);
+                open.picture(&format!("{prefix}{name}"), theme);
+            }
+        }
+    }
 }

@@ -182,6 +182,40 @@ fn a_call_that_cannot_be_stored_first_is_not_made() {
 }
 
 #[test]
+fn a_standby_takes_the_place_of_a_database_that_was_killed() {
+    let Some(mut database) = Database::new() else { return };
+    let standby = database.server.start_standby();
+    // Both hosts are in the URL. The standby takes no writes until it is promoted.
+    let both = format!("{},{}", database.link.address(), standby.address());
+    database.url = database.url.replace(&database.link.address().to_string(), &both)
+        + "&target_session_attrs=read-write";
+    let gateway = database.gateway(&json!({ "durable": true, "audit": "hash" }));
+    let code = |id: &str| format!("print((await mcp__counting__effect(id='{id}'))['id'])");
+    assert_eq!(run(&gateway, &code("first")), success("first"));
+    let waiting = gateway.client().start(1, &EFFECTS.replace('N', "x"), "t");
+    assert!(wait_until(TIMEOUT, || gateway.home.path("home/called").exists()));
+    database.server.stop();
+    // Without a database that takes writes, nothing happens that has to be stored first.
+    gateway.home.write("home/released", "");
+    let printed = text(&waiting.message());
+    assert!(printed.contains("failed: it was not called, because"), "{printed}");
+    assert_eq!(effects(&gateway), ["first", "before-x"]);
+    standby.promote();
+    let mut answer = String::new();
+    let went_on = wait_until(TIMEOUT, || {
+        answer = run(&gateway, &code("second"));
+        answer == success("second")
+    });
+    assert!(went_on, "{answer}");
+    assert_eq!(effects(&gateway), ["first", "before-x", "second"]);
+    // What was stored before is there, and the audit trail has no gap.
+    let verified = finish(gateway.home.onecall_with_config(&["audit", "verify"]));
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    let trail = finish(gateway.home.onecall_with_config(&["audit", "--json"])).stdout;
+    assert!(trail.matches("mcp__counting__effect").count() >= 3, "{trail}");
+}
+
+#[test]
 fn a_gateway_follows_its_database_to_another_host() {
     let Some(mut database) = Database::new() else { return };
     // Two hosts in the URL: the database is at the second one after the first has ended.

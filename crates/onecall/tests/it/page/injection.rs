@@ -95,6 +95,7 @@ pub fn hostile_record(id: &str, text: &str) -> RunRecord {
         error_line: Some(1),
         tools: Some(owned()),
         output: Some(owned()),
+        pictures: vec![None],
         calls: vec![call],
         replay: ReplayData::None,
     }

@@ -5,6 +5,7 @@ mod inbox;
 mod injection;
 mod parts;
 mod runs;
+mod servers;
 mod sign_in;
 mod stores;
 
@@ -127,7 +128,9 @@ impl PageBrowser {
             }
         }
         let location = response.header("location").unwrap_or_default().to_owned();
-        Seen { status, location, headers, text: response.text() }
+        // Pictures are no text.
+        let text = String::from_utf8_lossy(&response.bytes()).into_owned();
+        Seen { status, location, headers, text }
     }
 
     /// The hidden field of the forms of this browser.

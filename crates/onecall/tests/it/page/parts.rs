@@ -1,9 +1,10 @@
 //! Servers, tools, policy and audit on the page.
 
 use serde_json::json;
+use testkit::process::wait_until;
 
 use super::{PageProcess, recorded_home, run};
-use crate::support::Home;
+use crate::support::{Home, TIMEOUT};
 
 #[test]
 fn a_tool_is_found_and_called() {
@@ -31,8 +32,10 @@ fn a_tool_is_found_and_called() {
     assert_eq!(seen.status, 400);
     let received = std::fs::read_to_string(home.path("received")).unwrap();
     assert_eq!(received.matches("\"name\":\"read\"").count(), 1, "{received}");
-    let runs = browser.get("/page/runs?client=onecall+page");
-    assert!(runs.text.contains("href=\"/page/runs/1"), "{}", runs.text);
+    // Records are written after the answer.
+    assert!(wait_until(TIMEOUT, || {
+        browser.get("/page/runs?client=onecall+page").text.contains("href=\"/page/runs/1")
+    }));
     assert_eq!(browser.get("/page/tools/mcp__files__nothing").status, 404);
 }
 

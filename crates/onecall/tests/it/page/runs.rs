@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::stores::STORE;
 use super::{PageProcess, recorded_home, run};
+use crate::support::Home;
 
 const PROGRAM: &str = "\
 import asyncio
@@ -142,4 +144,76 @@ for _ in range(20):
     }
     let seen = browser.get(&format!("/page/runs/{id}"));
     assert!(seen.text.contains("2000× files__read"), "{}", seen.text);
+}
+
+#[test]
+fn pictures_that_a_program_shows_are_kept() {
+    let home = recorded_home(&json!({}));
+    let shown = run(
+        &home,
+        "png = bytes.fromhex('89504e470d0a1a0a')\n\
+         display(png + b'<script>alert(1)</script>')\n\
+         display(png + bytes(2_000_000))\n\
+         display(b'\\xff\\xd8\\xff\\xe0')\n",
+    );
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let address = format!("/page/runs/{shown}");
+    let seen = browser.get(&address);
+    for number in ["0", "2"] {
+        assert!(seen.text.contains(&format!("{address}/pictures/{number}\"")), "{}", seen.text);
+    }
+    assert!(seen.text.contains("Picture 2 was not kept"), "{}", seen.text);
+    assert!(seen.header("content-security-policy").contains("img-src 'self' data:;"));
+    let picture = browser.get(&format!("{address}/pictures/0"));
+    assert_eq!((picture.status, picture.header("content-type")), (200, "image/png"));
+    assert_eq!(picture.header("x-content-type-options"), "nosniff");
+    let policy = "default-src 'none'; sandbox; frame-ancestors 'none'";
+    assert_eq!(picture.header("content-security-policy"), policy);
+    assert_eq!(browser.get(&format!("{address}/pictures/2")).header("content-type"), "image/jpeg");
+    for missing in ["1", "3", "-1", "x"] {
+        assert_eq!(browser.get(&format!("{address}/pictures/{missing}")).status, 404, "{missing}");
+    }
+    let file = browser.get(&format!("{address}/run.html")).text;
+    assert!(file.contains("src=\"data:image/jpeg;base64,/9j/4A==\""), "{file}");
+    assert!(file.contains("http-equiv=\"Content-Security-Policy\""), "{file}");
+    let whole: Value =
+        serde_json::from_str(&browser.get(&format!("{address}/run.json")).text).expect("JSON");
+    assert_eq!(whole["pictures"][2], json!({ "media_type": "image/jpeg", "base64": "/9j/4A==" }));
+    // A record without outputs has no pictures.
+    let home = recorded_home(&json!({ "records": "metadata" }));
+    let shown = run(&home, "display(bytes.fromhex('89504e470d0a1a0a'))");
+    let page = PageProcess::start(&home);
+    let address = format!("/page/runs/{shown}");
+    assert_eq!(page.browser().get(&format!("{address}/pictures/0")).status, 404);
+}
+
+/// Adds copies of a run that are newer and have another program.
+fn add_copies(home: &Home, id: &str, count: u32) {
+    let store = rusqlite::Connection::open(home.path(STORE)).expect("the store");
+    let names = "SELECT group_concat('\"' || name || '\"') FROM pragma_table_info('runs')
+        WHERE name NOT IN ('id', 'started_ms', 'program', 'output')";
+    let names: String = store.query_row(names, [], |row| row.get(0)).expect("columns");
+    let copies = format!(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1)
+         INSERT INTO runs (id, started_ms, program, {names})
+         SELECT 'copy' || n, started_ms + n, 'print(2)', {names} FROM runs, numbers WHERE id = ?2"
+    );
+    store.execute(&copies, rusqlite::params![count, id]).expect("copies");
+}
+
+#[test]
+fn a_search_goes_on_with_older_runs() {
+    let home = recorded_home(&json!({}));
+    let id = run(&home, "print('needle')");
+    add_copies(&home, &id, 10_001);
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let link = format!("href=\"/page/runs/{id}\"");
+    let first = browser.get("/page/runs?text=needle").text;
+    assert!(first.contains("Searched 10 k runs, back to ") && !first.contains(&link), "{first}");
+    let older = first.split("href=\"?").nth(1).and_then(|rest| rest.split('"').next());
+    let older = older.expect("a link to older runs").replace("&amp;", "&");
+    let second = browser.get(&format!("/page/runs?{older}")).text;
+    assert!(second.contains(&link) && !second.contains("Search older runs"), "{second}");
 }

@@ -161,7 +161,12 @@ impl ProviderLogin {
 
     /// Goes to the provider and comes back; returns the address that the browser comes back to.
     fn answer(&self, browser: &mut PageBrowser) -> String {
-        let seen = browser.get("/page/sign-in/provider?next=%2Fpage%2Fruns");
+        self.answer_to(browser, "/page/sign-in/provider?next=%2Fpage%2Fruns")
+    }
+
+    /// Begins a login at this address, and returns the address that the browser comes back to.
+    fn answer_to(&self, browser: &mut PageBrowser, login: &str) -> String {
+        let seen = browser.get(login);
         assert_eq!(seen.status, 303, "{}", seen.text);
         assert!(seen.location.contains("code_challenge_method=S256"), "{}", seen.location);
         let issuer = self.provider.issuer();
@@ -224,4 +229,58 @@ fn a_forged_identity_is_refused() {
         assert_eq!(seen.status, 403, "{what}: {}", seen.text);
         assert_eq!(browser.get("/page/").status, 401, "{what}");
     }
+}
+
+/// Makes all sessions look as if the provider had named their users this long ago.
+fn age_sessions(gateway: &HttpGateway, minutes: i64) {
+    let store = rusqlite::Connection::open(gateway.home.path(super::stores::STORE));
+    let store = store.expect("the store");
+    let aged = "UPDATE browser_sessions SET confirmed_ms = confirmed_ms - ?1";
+    assert_eq!(store.execute(aged, [minutes * 60_000]).expect("a session"), 1);
+}
+
+#[test]
+fn the_provider_confirms_users_and_groups_every_quarter_of_an_hour() {
+    let login = ProviderLogin::new();
+    let mut browser = PageBrowser::new(login.gateway.address);
+    let draft = login.draft("anna").claim("groups", json!(["admin"]));
+    login.provider.log_in_as(draft, login.provider.add_key("k2", "ES256"));
+    let back = login.answer(&mut browser);
+    assert_eq!(browser.get(&back).status, 303);
+    assert_eq!(browser.get("/page/users").status, 200);
+    age_sessions(&login.gateway, 14);
+    assert_eq!(browser.get("/page/users").status, 200);
+
+    // The page is shown after a round trip that asks nothing, with the groups of then.
+    login.provider.log_in_as(login.draft("anna"), login.provider.add_key("k3", "ES256"));
+    age_sessions(&login.gateway, 1);
+    let check = "check=x&path=a+%3Cb%3E";
+    let form = browser.post("/page/tools/mcp__fixture__echo?a=b", check);
+    assert_eq!(form.status, 401, "{}", form.text);
+    assert!(form.text.contains("name=\"path\" value=\"a &lt;b&gt;\""), "{}", form.text);
+    assert!(form.text.contains("action=\"/page/tools/mcp__fixture__echo?a=b\""), "{}", form.text);
+    let cookies = browser.cookies.clone();
+    let seen = browser.get("/page/users?x=y");
+    assert_eq!(seen.status, 303, "{}", seen.text);
+    let silent = seen.location;
+    let back = login.answer_to(&mut browser, &silent);
+    let seen = browser.get(&back);
+    assert_eq!((seen.status, seen.location.as_str()), (303, "/page/users?x=y"), "{}", seen.text);
+    assert_eq!(browser.get("/page/users").status, 404);
+    assert_eq!(browser.get("/page/runs").status, 200);
+    // The session is the same one, so that forms of it stay valid.
+    assert_eq!(browser.cookies, cookies);
+
+    // Someone whom the provider does not know any more signs in again.
+    login.provider.log_out();
+    age_sessions(&login.gateway, 15);
+    let back = login.answer_to(&mut browser, &silent);
+    let seen = browser.get(&back);
+    assert_eq!(seen.status, 401, "{}", seen.text);
+    assert!(seen.text.contains("Sign in at the identity provider"), "{}", seen.text);
+    // The script of an open page cannot be sent to the provider.
+    let cookie = format!("{}={}", browser.cookies[0].0, browser.cookies[0].1);
+    let request = crate::support::raw_http::Request::new("GET", "/page/runs");
+    let request = request.header("Cookie", &cookie).header("Sec-Fetch-Mode", "cors");
+    assert_eq!(request.send(login.gateway.address).status, 401);
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{PageProcess, recorded_home, run};
 use crate::support::Home;
 
-const STORE: &str = "home/state/onecall/onecall.db";
+pub const STORE: &str = "home/state/onecall/onecall.db";
 
 fn sqlite(home: &Home) -> rusqlite::Connection {
     rusqlite::Connection::open(home.path(STORE)).expect("the store")

@@ -127,11 +127,16 @@ impl HttpResponse {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The rest of the body, which is text.
+    pub fn text(self) -> String {
+        String::from_utf8(self.bytes()).expect("the body is text")
+    }
+
     /// The rest of the body.
-    pub fn text(mut self) -> String {
-        let mut text = String::new();
-        self.body.read_to_string(&mut text).expect("the body is text");
-        text
+    pub fn bytes(mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.body.read_to_end(&mut bytes).expect("the body can be read");
+        bytes
     }
 
     /// The next message of an event stream; `None` at its end.

@@ -24,6 +24,8 @@ pub struct ResourceUsage {
     descriptors: Vec<(String, u64)>,
     /// With what changes when they are written to.
     files: Vec<(PathBuf, u64, Option<SystemTime>)>,
+    /// Whether all zygotes wait for requests. One that still prepares itself opens and closes files.
+    zygotes_wait: bool,
 }
 
 impl ResourceUsage {
@@ -32,6 +34,7 @@ impl ResourceUsage {
     pub fn read(gateway: u32, folders: &[&Path], mark: &str) -> Self {
         let processes_below = descendants(gateway);
         let zygotes = processes_below.iter().filter(|process| is_zygote(process, gateway));
+        let zygotes_wait = zygotes.clone().all(|zygote| zygote.state == 'S');
         let descriptors = zygotes
             .map(|zygote| (format!("zygote {}", zygote.pid), open_descriptors(zygote.pid)))
             .chain([("gateway".to_owned(), open_descriptors(gateway))])
@@ -49,7 +52,7 @@ impl ResourceUsage {
             files.extend(marked.map(|entry| (entry.path(), 0, None)));
         }
         files.sort();
-        Self { processes, descriptors, files }
+        Self { processes, descriptors, files, zygotes_wait }
     }
 
     /// Calls `read` until its result stays the same, and returns that.
@@ -58,7 +61,7 @@ impl ResourceUsage {
         let mut times = 0;
         let is_idle = wait_until(TIMEOUT, || {
             let now = read();
-            times = if now == last { times + 1 } else { 0 };
+            times = if now == last && now.zygotes_wait { times + 1 } else { 0 };
             last = now;
             times == IDLE_REPEATS
         });

@@ -2,8 +2,6 @@
 //! reaches another. There are three kinds of servers: one that all users share, one with a secret of each
 //! user, and one to which each user logs in. `cargo xtask users` runs it with more users and programs.
 
-use std::io::Write as _;
-use std::process::Stdio;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -11,7 +9,7 @@ use testkit::authorization::AuthorizationServer;
 use testkit::process::wait_until;
 use testkit::remote::HttpFixture;
 
-use super::{bearer, logins, personal_token};
+use super::{bearer, logins, personal_token, set_secret};
 use crate::support::browser::Browser;
 use crate::support::http_gateway::{Client, HttpGateway, call, stateless, stateless_request, text};
 use crate::support::raw_http::Request;
@@ -102,14 +100,6 @@ impl User {
         let page = page.expect("a page");
         assert!(is_served && page.body.contains("<h1>Logged in</h1>"), "{page:?}");
     }
-}
-
-fn set_secret(gateway: &HttpGateway, user: &str, name: &str, value: &str) {
-    let mut set = gateway.home.onecall_with_config(&["secrets", "set", name, "--user", user]);
-    set.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut set = set.spawn().expect("onecall starts");
-    set.stdin.take().expect("a pipe").write_all(value.as_bytes()).expect("it reads");
-    assert!(set.wait().expect("it ends").success());
 }
 
 fn success(output: &str) -> String {

@@ -2,6 +2,7 @@
 
 mod challenges;
 mod command;
+mod exposed;
 mod isolation;
 mod keys;
 pub mod logins;
@@ -11,6 +12,9 @@ mod provider_tokens;
 mod removal;
 mod sessions;
 mod similar_names;
+
+use std::io::Write as _;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 use testkit::identity_provider::{IdentityProvider, SigningKey, TokenDraft};
@@ -77,6 +81,15 @@ fn users(gateway: &HttpGateway, arguments: &[&str]) -> String {
     let ended = finish(gateway.home.onecall_with_config(&arguments));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     ended.stdout
+}
+
+/// Stores a secret of a user.
+fn set_secret(gateway: &HttpGateway, user: &str, name: &str, value: &str) {
+    let mut set = gateway.home.onecall_with_config(&["secrets", "set", name, "--user", user]);
+    set.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut set = set.spawn().expect("onecall starts");
+    set.stdin.take().expect("a pipe").write_all(value.as_bytes()).expect("it reads");
+    assert!(set.wait().expect("it ends").success());
 }
 
 /// Adds a user and makes a token.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use onecall_core::storage::{AnswerReceipt, DurableStore, QuestionFilter};
+use onecall_core::storage::{AnswerReceipt, DurableStore, QuestionFilter, StoreError};
 use onecall_core::{
     AnsweredVerdict, ApprovalScope, ApprovalWay, ItemId, QuestionKind, Timestamp, Verdict,
 };
@@ -78,7 +78,12 @@ impl Approver {
 fn answer_in_store(store: &dyn DurableStore, item: &ItemId, verdict: Verdict) -> bool {
     let (by, way, at) = ("tester".to_owned(), ApprovalWay::Cli, Timestamp::now());
     let answer = AnsweredVerdict { verdict, by, way, at };
-    store.answer_question(item, &answer).expect("a store") == AnswerReceipt::Accepted
+    match store.answer_question(item, &answer) {
+        Ok(receipt) => receipt == AnswerReceipt::Accepted,
+        // A database may be too slow for the machine. The question is answered at the next turn.
+        Err(StoreError::Unreachable { .. }) => false,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 fn answer_by_command(home: &Home, item: &ItemId, verdict: &Verdict) -> bool {
@@ -91,7 +96,7 @@ fn answer_by_command(home: &Home, item: &ItemId, verdict: &Verdict) -> bool {
         _ => vec!["approve", item.as_str()],
     };
     let done = finish(home.onecall_with_config(&[&["approvals"], &arguments[..]].concat()));
-    let is_late = done.stdout.contains("withdrawn") || done.stderr.contains("withdrawn");
+    let is_late = done.stderr.contains("needs no answer any more");
     assert!(done.code == Some(0) || is_late, "{arguments:?}: {done:?}");
     done.code == Some(0)
 }

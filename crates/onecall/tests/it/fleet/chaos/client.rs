@@ -64,13 +64,25 @@ pub struct Surroundings<'a> {
     pub deadline: Instant,
 }
 
+/// The outcomes of runs that have not ended.
+const UNFINISHED: [&str; 3] = ["running", "waiting", "interrupted"];
+
+/// What the error of a call says that was not made.
+const NOT_SENT: &str = "it was not called, because";
+
 /// The runs that `onecall runs` lists, by their client.
 #[derive(Default)]
-pub struct RunList(Mutex<Option<(Instant, HashMap<String, String>)>>);
+pub struct RunList(Mutex<Option<(Instant, HashMap<String, ListedRun>)>>);
+
+#[derive(Clone)]
+struct ListedRun {
+    id: String,
+    has_ended: bool,
+}
 
 impl RunList {
     /// Finds the run of a client.
-    fn find(&self, operator: &Home, client: &str) -> Option<String> {
+    fn find(&self, operator: &Home, client: &str) -> Option<ListedRun> {
         let mut list = self.0.lock().unwrap();
         let is_old = |(at, _): &(Instant, _)| at.elapsed() > LIST_AGE;
         if list.as_ref().is_none_or(is_old) {
@@ -80,7 +92,10 @@ impl RunList {
             let runs: Vec<Value> = serde_json::from_str(&listed.stdout)
                 .unwrap_or_else(|error| panic!("{error}: {listed:?}"));
             let text = |run: &Value, key: &str| run[key].as_str().unwrap_or_default().to_owned();
-            let by_client = runs.iter().map(|run| (text(run, "client"), text(run, "id")));
+            let by_client = runs.iter().map(|run| {
+                let has_ended = !UNFINISHED.contains(&text(run, "outcome").as_str());
+                (text(run, "client"), ListedRun { id: text(run, "id"), has_ended })
+            });
             *list = Some((asked, by_client.collect()));
         }
         list.as_ref()?.1.get(client).cloned()
@@ -142,12 +157,9 @@ impl<'a> Client<'a> {
                 Step::Find(since) => {
                     thread::sleep(PAUSE);
                     // What the store has a moment after the client began to wait is what it has.
-                    let name = format!("{} 1", self.name);
-                    if let Some(run) =
-                        self.surroundings.list.find(self.surroundings.operator, &name)
-                    {
+                    if let Some(run) = self.listed_run() {
                         count(&counts.found);
-                        step = Step::Continue(run);
+                        step = Step::Continue(run.id);
                     } else if since.elapsed() > LONGEST_SEARCH {
                         count(&counts.started_again);
                         step = Step::Begin;
@@ -212,11 +224,20 @@ impl<'a> Client<'a> {
             let run = waiting.lines().find_map(|line| line.strip_prefix("run: "));
             return Reply::Waits(run.expect("a run that waits has an id").to_owned());
         }
-        if is_error && is_trouble_of_store(&text) {
+        // A plan that ended because one of its calls could not be stored first has no other answer.
+        let is_final =
+            || tool == "continue_program" && self.listed_run().is_some_and(|it| it.has_ended);
+        if is_error && is_trouble_of_store(&text) && !(text.contains(NOT_SENT) && is_final()) {
             count(&counts.without_store);
             return Reply::Unknown;
         }
         Reply::Answer(text)
+    }
+
+    /// The run of this client, if the store has it.
+    fn listed_run(&self) -> Option<ListedRun> {
+        let Surroundings { list, operator, .. } = self.surroundings;
+        list.find(operator, &format!("{} 1", self.name))
     }
 
     /// Opens a session at any gateway.

@@ -83,9 +83,9 @@ fn results_are_those_of_the_server() {
         let answer = gateway.session.call_tool(&format!("mcp__fixture__{tool}"), arguments);
         assert_eq!(answer.raw, expected, "{tool}");
     }
-    let refused = gateway.session.call_tool("mcp__fixture__rpc_error", json!({}));
-    let refusal = "'mcp__fixture__rpc_error' failed: the fixture refuses this request";
-    assert_eq!((refused.text.as_str(), refused.is_error), (refusal, true));
+    let expected = bare.try_call_tool("rpc_error", json!({})).unwrap_err();
+    let refused = gateway.session.try_call_tool("mcp__fixture__rpc_error", json!({}));
+    assert_eq!(refused.unwrap_err(), expected);
 }
 
 #[test]

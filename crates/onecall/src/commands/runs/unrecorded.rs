@@ -1,4 +1,5 @@
-//! Durable runs that have not ended: they wait for a person, were interrupted, or still run.
+//! Durable runs without a record: they wait for a person, were interrupted, still run, or have ended and
+//! their record is lost.
 
 use std::collections::HashSet;
 
@@ -15,40 +16,53 @@ use crate::formatting::{age, terminal_width, wrap_lines};
 use crate::store;
 use crate::terminal::neutralise;
 
+/// Among how many runs that have ended without a record one is found by its id.
+const MAX_UNRECORDED: usize = 10_000;
+
 /// How many lines of a program are shown.
 const MAX_LINES: usize = 200;
 
-/// A run that has not ended.
-pub(super) struct UnfinishedRun {
+/// A run without a record.
+pub(super) struct UnrecordedRun {
     pub(super) run: DurableRun,
-    state: UnfinishedState,
+    state: UnrecordedState,
     /// The ids of the open questions, and the tools that they are about.
     questions: Vec<(String, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UnfinishedState {
+enum UnrecordedState {
     Running,
     Waiting,
     Interrupted,
+    Ended,
 }
 
-impl UnfinishedState {
+impl UnrecordedState {
     fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Waiting => "waiting",
             Self::Interrupted => "interrupted",
+            Self::Ended => "unrecorded",
         }
     }
 }
 
 /// The runs that have not ended, newest first.
-pub(super) fn unfinished_runs(config: &Config) -> anyhow::Result<Vec<UnfinishedRun>> {
+pub(super) fn unfinished_runs(config: &Config) -> anyhow::Result<Vec<UnrecordedRun>> {
     let Some(store) = store::open_existing(config) else { return Ok(Vec::new()) };
     let now = Timestamp::now();
     let runs = store.durable_runs(false)?.into_iter().rev();
-    runs.map(|run| UnfinishedRun::read(store.as_ref(), run, now)).collect()
+    runs.map(|run| UnrecordedRun::read(store.as_ref(), run, now)).collect()
+}
+
+/// The newest runs that have ended and of which there is no record, newest first.
+pub(super) fn unrecorded_runs(config: &Config, limit: usize) -> anyhow::Result<Vec<UnrecordedRun>> {
+    let Some(store) = store::open_existing(config) else { return Ok(Vec::new()) };
+    let now = Timestamp::now();
+    let runs = store.unrecorded_runs(limit)?.into_iter();
+    runs.map(|run| UnrecordedRun::read(store.as_ref(), run, now)).collect()
 }
 
 /// The runs among these that were continued from their journals.
@@ -65,14 +79,16 @@ pub(super) fn resumed_runs<'r>(
     Ok(resumed)
 }
 
-/// The run that has not ended and whose id begins with `id`, if there is exactly one.
-pub(super) fn find_unfinished(config: &Config, id: &str) -> anyhow::Result<Option<UnfinishedRun>> {
+/// The run without a record whose id begins with `id`, if there is exactly one.
+pub(super) fn find_unrecorded(config: &Config, id: &str) -> anyhow::Result<Option<UnrecordedRun>> {
     let Some(store) = store::open_existing(config) else { return Ok(None) };
-    let Ok(run) = find_run(id, store.durable_runs(false)?) else { return Ok(None) };
-    UnfinishedRun::read(store.as_ref(), run, Timestamp::now()).map(Some)
+    let mut runs = store.durable_runs(false)?;
+    runs.extend(store.unrecorded_runs(MAX_UNRECORDED)?);
+    let Ok(run) = find_run(id, runs) else { return Ok(None) };
+    UnrecordedRun::read(store.as_ref(), run, Timestamp::now()).map(Some)
 }
 
-impl UnfinishedRun {
+impl UnrecordedRun {
     fn read(store: &dyn DurableStore, run: DurableRun, now: Timestamp) -> anyhow::Result<Self> {
         let questions = match run.state {
             DurableState::Waiting => {
@@ -88,10 +104,11 @@ impl UnfinishedRun {
             })
             .collect();
         let is_owned = run.lease.as_ref().is_some_and(|lease| lease.until > now);
-        let state = match (questions.is_empty(), is_owned) {
-            (false, _) => UnfinishedState::Waiting,
-            (true, true) => UnfinishedState::Running,
-            (true, false) => UnfinishedState::Interrupted,
+        let state = match (&run.state, questions.is_empty(), is_owned) {
+            (DurableState::Ended(_), ..) => UnrecordedState::Ended,
+            (_, false, _) => UnrecordedState::Waiting,
+            (_, true, true) => UnrecordedState::Running,
+            (_, true, false) => UnrecordedState::Interrupted,
         };
         Ok(Self { run, state, questions })
     }
@@ -105,17 +122,30 @@ impl UnfinishedRun {
     pub(super) fn outcome(&self) -> String {
         let resumed = if self.is_resumed() { ", resumed" } else { "" };
         let more = match (self.state, self.questions.as_slice()) {
-            (UnfinishedState::Waiting, [(_, tool)]) => format!(": {tool}"),
-            (UnfinishedState::Waiting, [(_, tool), more @ ..]) => {
+            (UnrecordedState::Waiting, [(_, tool)]) => format!(": {tool}"),
+            (UnrecordedState::Waiting, [(_, tool), more @ ..]) => {
                 format!(": {tool} and {} more", more.len())
             }
-            (UnfinishedState::Interrupted, _) => match self.run.in_place {
+            (UnrecordedState::Interrupted, _) => match self.run.in_place {
                 None => "; `onecall resume` continues it".to_owned(),
                 Some(reason) => format!("; {}", reason.explanation()),
+            },
+            (UnrecordedState::Ended, _) => match self.answer() {
+                Some((_, true)) => ": it has failed, and has no record".to_owned(),
+                _ => ": it has ended, and has no record".to_owned(),
             },
             _ => String::new(),
         };
         neutralise(&format!("{}{resumed}{more}", self.state.name()))
+    }
+
+    /// The text of the answer, and whether it is an error, if the run has ended.
+    fn answer(&self) -> Option<(String, bool)> {
+        let DurableState::Ended(answer) = &self.run.state else { return None };
+        let result: Value = serde_json::from_str(&answer.result).ok()?;
+        let texts = result["content"].as_array().into_iter().flatten();
+        let text: Vec<&str> = texts.filter_map(|item| item["text"].as_str()).collect();
+        Some((text.join("\n"), result["isError"] == true))
     }
 
     /// The run as JSON, without its program.
@@ -167,6 +197,12 @@ impl UnfinishedRun {
         }
         for (id, tool) in &self.questions {
             text.push_str(&format!("    {}  {}\n", visible_line(id), visible_line(tool)));
+        }
+        if let Some((answer, _)) = self.answer() {
+            text.push_str("\nAnswer\n");
+            let answer = clean.redact(answer);
+            let shown = answer.lines().take(MAX_LINES);
+            text.extend(shown.map(|line| format!("    {}\n", neutralise(line))));
         }
         if let Some(code) = request["code"].as_str() {
             text.push_str("\nProgram\n");

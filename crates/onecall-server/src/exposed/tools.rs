@@ -6,18 +6,20 @@ use onecall_catalog::{DESCRIPTION_TOKENS, ShownSchema};
 use onecall_core::text::readable;
 use onecall_gateway::{ExposedTool, RunAnswer};
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+
+use super::ServerAnswer;
 
 /// Longest title in tokens.
 const TITLE_TOKENS: usize = 100;
 
-/// The definition of a tool, under its callable name. Other fields from its server are left out if
+/// The definition of a tool, under the name that it has for clients. Other fields from its server are left out if
 /// they are not valid MCP.
 pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
     let spec = &exposed.spec;
     let mut definition = Map::new();
-    definition.insert("name".to_owned(), json!(spec.callable.as_str()));
+    definition.insert("name".to_owned(), json!(exposed.name));
     let mut description = spec.description.as_deref().map(str::to_owned);
     let schemas =
         [("inputSchema", Some(&spec.input_schema)), ("outputSchema", spec.output_schema.as_ref())];
@@ -61,16 +63,23 @@ fn readable_field(key: &str, value: &Value) -> Value {
 /// The result of a run. Blocks of an unknown type, which the answer of a plan or an exposed tool can
 /// have, are converted into JSON text.
 pub(crate) fn result_of_run(answer: &RunAnswer) -> CallToolResult {
-    let raw = to_raw_value(answer).unwrap_or_default();
-    result(&raw).unwrap_or_else(|error| {
+    complete_result(json!(answer)).unwrap_or_else(|error| {
         let text = format!("[Script execution failed]\nthe result is not valid MCP: {error}");
         CallToolResult::error(vec![ContentBlock::text(text)])
     })
 }
 
-/// The result of a call. A content block of an unknown type is converted into JSON text.
-pub(crate) fn result(answer: &RawValue) -> Result<CallToolResult, serde_json::Error> {
-    let mut answer: Value = serde_json::from_str(answer.get())?;
+/// The answer to a call: its result, or the questions of the server. A content block of an unknown type
+/// is converted into JSON text.
+pub(crate) fn result(answer: &RawValue) -> Result<ServerAnswer<CallToolResult>, serde_json::Error> {
+    let answer: Value = serde_json::from_str(answer.get())?;
+    match ServerAnswer::questions(&answer) {
+        Some(questions) => questions,
+        None => complete_result(answer).map(ServerAnswer::Complete),
+    }
+}
+
+fn complete_result(mut answer: Value) -> Result<CallToolResult, serde_json::Error> {
     if let Some(blocks) = answer.get_mut("content").and_then(Value::as_array_mut) {
         for block in blocks {
             if serde_json::from_value::<ContentBlock>(block.clone()).is_err() {
@@ -97,8 +106,8 @@ mod tests {
     use super::*;
 
     fn passed(answer: Value) -> Value {
-        let raw = RawValue::from_string(answer.to_string()).unwrap_or_default();
-        let mut shown = result(&raw).map_or_else(|error| json!(error.to_string()), |it| json!(it));
+        let shown = complete_result(answer);
+        let mut shown = shown.map_or_else(|error| json!(error.to_string()), |it| json!(it));
         shown.as_object_mut().map(|shown| shown.remove("resultType"));
         shown
     }
@@ -142,11 +151,12 @@ mod tests {
             annotations: ToolAnnotations::default(),
         };
         let exposed = ExposedTool {
+            name: "own".to_owned(),
             spec: Arc::new(spec),
             display_metadata: ToolDisplayMetadata(display_metadata),
         };
         let expected = json!({
-            "name": "mcp__s__t",
+            "name": "own",
             "title": "T",
             "description": "d",
             "inputSchema": { "type": "object" },
