@@ -33,7 +33,7 @@ pub use error::JailError;
 pub use fork::{Forked, die_with_parent, fork};
 pub use jail::{EnclosedProcess, Isolation, Jail, ProgramLimits, SandboxedProcess, SyscallFilters};
 #[cfg(target_os = "linux")]
-pub use linux::release_start_memory;
+pub use linux::{release_start_memory, use_large_pages};
 pub use property::{FileCalls, Property};
 pub use report::{Report, Wall, WallState};
 pub use requirement::{JailMode, Requirement};

@@ -136,6 +136,7 @@ def prepare():
             raise RuntimeError(failure.text)
         yield
     gc.collect()
+    wire.prepare_memory_for_forks()
     gc.freeze()
 
 

@@ -235,6 +235,10 @@ def begin_warm_up():
     _connection = _WarmUpConnection()
 
 
+def prepare_memory_for_forks():
+    """Does nothing: Python code cannot make the objects of this interpreter immortal."""
+
+
 def end_warm_up():
     """Ends a warm-up run."""
     global _connection

@@ -4,6 +4,7 @@
 mod ctypes;
 mod fast_names;
 mod files;
+mod immortal;
 mod imports;
 mod interning;
 mod json;

@@ -24,12 +24,14 @@ mod native {
 
     use super::super::fast_names;
     use super::super::files;
+    use super::super::immortal;
     use super::super::imports;
     use super::super::json::{self, NamedTuples, ParseError, WriteError};
     use super::super::places;
     use crate::files::channel::send_once;
     use crate::files::packets::FileAnswer;
     use crate::protocol::{AnswerPayload, FromWorker, ToWorker};
+    use crate::system;
     use crate::worker_process::sandbox;
     use crate::worker_process::socket::{WaitOutcome, WorkerSocket};
 
@@ -82,6 +84,14 @@ mod native {
     #[pyfunction]
     fn end_warm_up() {
         connect(None);
+    }
+
+    /// Makes the memory of this zygote cheap to share with the workers that it forks from now on.
+    #[pyfunction]
+    fn prepare_memory_for_forks(vm: &VirtualMachine) -> PyResult<()> {
+        immortal::make_objects_immortal(vm)?;
+        system::use_large_pages();
+        Ok(())
     }
 
     /// Takes the socket that is this process's stdin, and closes the standard streams. `files` is

@@ -31,6 +31,12 @@ pub(crate) fn enlarge_pipe(pipe: impl AsFd, bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Moves the data of this process into large pages, so that it is forked faster.
+pub(crate) fn use_large_pages() {
+    // Without them, each fork takes longer, and everything else is equal.
+    _ = onecall_jail::use_large_pages();
+}
+
 /// A descriptor by which one thread wakes another that polls it.
 #[derive(Debug)]
 pub(crate) struct Wakeup(OwnedFd);

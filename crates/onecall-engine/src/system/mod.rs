@@ -12,8 +12,10 @@ mod other;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
     ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, enlarge_pipe, open_memory_usage, packet_sockets,
+    use_large_pages,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
     ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, enlarge_pipe, open_memory_usage, packet_sockets,
+    use_large_pages,
 };

@@ -31,6 +31,9 @@ pub(crate) fn enlarge_pipe(_pipe: impl AsFd, _bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Does nothing: other systems choose the size of pages themselves.
+pub(crate) fn use_large_pages() {}
+
 /// A descriptor by which one thread wakes another that polls it.
 #[derive(Debug)]
 pub(crate) struct Wakeup {

@@ -6,6 +6,7 @@ mod descriptors;
 mod filesystem;
 mod inheritance;
 mod keeper;
+mod large_pages;
 mod lifetime;
 mod namespaces;
 mod oom;
@@ -18,5 +19,6 @@ mod start_memory;
 mod syscalls;
 mod walls;
 
+pub use large_pages::use_large_pages;
 pub use start_memory::release_start_memory;
 pub(crate) use walls::Linux;
