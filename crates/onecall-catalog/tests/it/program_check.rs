@@ -9,6 +9,8 @@ use onecall_catalog::{Catalog, Finding, ParsedProgram, ToolDefinition};
 use onecall_core::{Language, Resolution, ServerName, ToolAnnotations, ToolName};
 use serde_json::{Value, json};
 
+use crate::support;
+
 fn definition(tool: &str, input_schema: Value) -> ToolDefinition {
     ToolDefinition {
         tool: ToolName::new(tool),

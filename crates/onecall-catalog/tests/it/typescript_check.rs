@@ -288,7 +288,40 @@ for (const name of names['items']) console.log(name);
 const text = await mcp__typed__text();
 console.log(text.rows.length, text.map(String));
 const [first] = await mcp__typed__counts();";
-    assert_snapshot!(check(wrong));
+    assert_snapshot!(check(wrong), @r#"
+    <program>:2:13
+        console.log(total[0].total, total.map((it) => it));
+    TypeError: mcp__typed__total() returns one object, not an array; its keys: "total"
+        await mcp__typed__total(): Promise<{ total?: number }>
+    <program>:3:19
+        for (const row of total) console.log(row);
+    TypeError: mcp__typed__total() returns one object, not an array; its keys: "total"
+        await mcp__typed__total(): Promise<{ total?: number }>
+    <program>:4:13
+        console.log((await mcp__typed__total()).toUpperCase());
+    TypeError: mcp__typed__total() returns an object, which has no 'toUpperCase'; its keys: "total"
+        await mcp__typed__total(): Promise<{ total?: number }>
+    <program>:6:13
+        console.log(names.items.length);
+    TypeError: mcp__typed__names() returns an array, which has no 'items'
+        await mcp__typed__names(): Promise<string[]>
+    <program>:7:20
+        for (const name of names['items']) console.log(name);
+    TypeError: mcp__typed__names() returns an array, which has no 'items'
+        await mcp__typed__names(): Promise<string[]>
+    <program>:9:13
+        console.log(text.rows.length, text.map(String));
+    TypeError: mcp__typed__text() returns text, which has no 'rows'
+        await mcp__typed__text(): Promise<string>
+    <program>:9:31
+        console.log(text.rows.length, text.map(String));
+    TypeError: mcp__typed__text() returns text, which has no 'map'
+        await mcp__typed__text(): Promise<string>
+    <program>:10:17
+        const [first] = await mcp__typed__counts();
+    TypeError: mcp__typed__counts() returns one object, not an array
+        await mcp__typed__counts(): Promise<Record<string, number>>
+    "#);
     let right = "\
 const total = await mcp__typed__total();
 console.log(total.total, total.other.deep, total[key].x, total['0'], total[0], total.hasOwnProperty('a'));
