@@ -145,11 +145,10 @@ const echo = async (value) => await mcp__fixture__echo({ value });
     [Dry run: nothing was executed]
     It calls no tools.
     ");
+    let any = "[Dry run: nothing was executed]\n\
+               It may call any tool: it computes names or hands `tools` on.\n";
     for code in ["const f = tools[name]", "new Function('return 1')()"] {
-        assert_snapshot!(dry_run(&mut gateway, code).text, @"
-        [Dry run: nothing was executed]
-        It may call any tool: it computes names or hands `tools` on.
-        ");
+        assert_eq!(dry_run(&mut gateway, code).text, any, "{code}");
     }
     let refused = "await mcp__fixture__add({ a: 1 });\nawait mcp__fixture__ech({ value: 1 });";
     assert_snapshot!(dry_run(&mut gateway, refused).text);

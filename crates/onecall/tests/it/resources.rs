@@ -89,8 +89,8 @@ fn a_resource_is_read_from_the_server_that_has_it() {
     '["films"]'
     {'uri': 'img://1', 'mimeType': 'image/png', 'blob': 'AAAA'}
     '["books"]'
-    'read_resource' failed: several servers have it; say which with server=, one of 'books', 'films'
-    'read_resource' failed: no server lists it; say which one has it with server=
+    'read_resource' failed: several servers have it; say which as 'server', one of 'books', 'films'
+    'read_resource' failed: no server lists it; say which one has it as 'server'
     'read_resource' failed: it was not called, because its arguments do not fit:
       uri: 1 is of type integer, not string
       await read_resource(uri: str, server: str | None = None) -> Any
@@ -129,7 +129,32 @@ fn typescript_programs_use_resources_and_prompts_alike() {
           }
         }
     ";
-    insta::assert_snapshot!(printed(&gateway.execute_typescript(code)));
+    insta::assert_snapshot!(printed(&gateway.execute_typescript(code)), @r#"
+    books book://1
+    books both://1
+    films both://1
+    films img://1
+    films films://{id}
+    books greet [ { name: 'who', required: true } ]
+    films greet [ { name: 'who', required: true } ]
+    []
+    [ '["books"]' ]
+    [ '["films"]' ]
+    [ '["films"]' ]
+    { uri: 'img://1', mimeType: 'image/png', blob: 'AAAA' }
+    [ '["books"]' ]
+    d { name: 'greet', arguments: { who: 'Ada' } }
+    'read_resource' failed: several servers have it; say which as 'server', one of 'books', 'films'
+    'read_resource' failed: no server lists it; say which one has it as 'server'
+    'read_resource' failed: it was not called, because its arguments do not fit:
+      uri: 1 is of type integer, not string
+      await read_resource({ uri: string; server?: string }): Promise<unknown>
+    'read_resource' failed: there is no server 'nobody'; there are 'books', 'films', 'plain'
+    'read_resource' failed: the server has no resources
+    'get_prompt' failed: it was not called, because its arguments do not fit:
+      'name' is missing
+      await get_prompt({ server: string; name: string; arguments?: Record<string, string> }): Promise<unknown>
+    "#);
 }
 
 #[test]

@@ -61,7 +61,8 @@ fn help_prints_how_to_call_a_tool() {
     for code in ["help(tools.add)", "help(mcp__fixture__add)", "help('mcp__fixture__add')"] {
         assert_eq!(printed(&gateway.execute_typescript(code)), add, "{code}");
     }
-    let read = "await read_resource({ uri: string; server?: string }): Promise<unknown>\n\
+    let read = "await read_resource({ uri: string; server?: string }): Promise<unknown>  \
+                // not declared; print a small result first\n\
                 A resource: its text, or a dict with mimeType and base64 blob.\n";
     for code in ["help(read_resource)", "help('read_resource')", "help(tools.read_resource)"] {
         assert_eq!(printed(&gateway.execute_typescript(code)), read, "{code}");
@@ -89,8 +90,8 @@ fn names_that_are_meant_are_said_in_the_same_words_before_and_in_a_run() {
     };
     for code in ["mcp__fixture__ech", "tools.ech"] {
         let (before, is_refused) = said(&mut gateway, &format!("await {code}({{ value: 1 }})"));
-        let late = format!("const f = () => {code}; [1].reduceRight(f, f());");
-        let (during, is_refused_too) = said(&mut gateway, &late);
+        let (during, is_refused_too) =
+            said(&mut gateway, &format!("if (Date.now() > 0) await {code}({{ value: 1 }})"));
         assert_eq!((is_refused, is_refused_too), (true, false), "{code}");
         assert!(before.ends_with("Did you mean: 'mcp__fixture__echo'?"), "{before}");
         assert_eq!(before, during, "{code}");
