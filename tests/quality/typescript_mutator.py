@@ -14,6 +14,7 @@ CALL = re.compile(r"\bmcp__\w+(?=\s*\()")
 AWAIT = re.compile(r"\bawait\s+$")
 KEY = re.compile(r"""\s*(?:(\w+)|"(\w+)"|'(\w+)')\s*(:|$)""")
 BEFORE_EXPRESSION = re.compile(r"(?:[(,=:\[!&|?{};+]|\breturn|=>|^)\s*$")
+TRAILING_COMMA = re.compile(r"(?:\s*,)?")
 ASSIGNED = re.compile(r"\b(?:const|let)\s+(\w+)\s*(?::[^=\n]+)?=\s*$")
 
 # A way to look into a value that the shape of the value does not have.
@@ -173,6 +174,8 @@ class TypeScriptMutator:
             end = entries[position + 1][0]
         elif position > 0:
             begin = entries[position - 1][1]
+        else:
+            end += len(TRAILING_COMMA.match(self._plain, end).group())
         return self._replaced(begin, end, "")
 
     def _break_uses(self, call, schema):

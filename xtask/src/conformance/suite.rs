@@ -63,6 +63,20 @@ impl<'a> Suite<'a> {
         if found.is_empty() { Err(format!("{list:?} names no client scenario")) } else { Ok(found) }
     }
 
+    /// The results of the server scenarios, which have run.
+    pub fn server_scenarios(&self) -> Result<ScenarioResults, String> {
+        let log = self.log("server");
+        let text = fs::read_to_string(&log)
+            .map_err(|error| format!("{} cannot be read: {error}", log.display()))?;
+        Ok(ScenarioResults::read(&text))
+    }
+
+    /// The file with the output of a part of the suite.
+    fn log(&self, part: &str) -> PathBuf {
+        let file = format!("{}-{}.log", self.revision.name, part.replace([' ', '/'], "-"));
+        self.installed.folder.join(file)
+    }
+
     /// Runs a part of the suite and prints the result, which is its counts in one line.
     ///
     /// # Errors
@@ -84,8 +98,7 @@ impl<'a> Suite<'a> {
             }
         };
         command.arg("--expected-failures").arg(self.expectations());
-        let file = format!("{}-{}.log", self.revision.name, name.replace([' ', '/'], "-"));
-        let log = self.installed.folder.join(file);
+        let log = self.log(&name);
         let title = format!("conformance {}, {name}", self.revision.name);
         match finish(command, &log) {
             Ok(true) => {
@@ -108,6 +121,26 @@ impl<'a> Suite<'a> {
         command.current_dir(&self.installed.folder).stdin(Stdio::null());
         command.env(BINARIES, self.binaries);
         command
+    }
+}
+
+/// How the scenarios of a part of the suite ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ScenarioResults {
+    /// How many passed.
+    pub passed: usize,
+    /// The names of those that failed.
+    pub failed: Vec<String>,
+}
+
+impl ScenarioResults {
+    /// Reads the lines that the suite prints at its end, such as `✓ tools-list: 4 passed, 0 failed`.
+    fn read(text: &str) -> Self {
+        let named = |mark: char| {
+            let ends = text.lines().filter_map(move |line| line.strip_prefix(mark));
+            ends.filter_map(|line| line.split_once(": ")).map(|(name, _)| name.trim().to_owned())
+        };
+        Self { passed: named('✓').count(), failed: named('✗').collect() }
     }
 }
 
@@ -141,5 +174,18 @@ fn summary(log: &Path) -> String {
     match expected {
         0 => counted.to_owned(),
         _ => format!("{counted}; {expected} expected failures"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_are_counted_and_those_that_failed_are_named() {
+        let text =
+            "=== SUMMARY ===\n✓ tools-list: 4 passed, 0 failed\n✗ tasks: 1 passed, 8 failed\n";
+        let expected = ScenarioResults { passed: 1, failed: vec!["tasks".to_owned()] };
+        assert_eq!(ScenarioResults::read(text), expected);
     }
 }
