@@ -146,12 +146,25 @@ const echo = async (value) => await mcp__fixture__echo({ value });
     It calls no tools.
     ");
     let any = "[Dry run: nothing was executed]\n\
-               It may call any tool: it computes names or hands `tools` on.\n";
+               It may call any tool: it computes names or hands `tools` on.";
     for code in ["const f = tools[name]", "new Function('return 1')()"] {
         assert_eq!(dry_run(&mut gateway, code).text, any, "{code}");
     }
     let refused = "await mcp__fixture__add({ a: 1 });\nawait mcp__fixture__ech({ value: 1 });";
-    assert_snapshot!(dry_run(&mut gateway, refused).text);
+    assert_snapshot!(dry_run(&mut gateway, refused).text, @r"
+    [Dry run: nothing was executed]
+    mcp__fixture__add: read-only; at most once, line 1
+    mcp__fixture__ech: cannot be called; at most once, line 2
+    [It would not run]
+    [Nothing was executed]
+    <program>:1:7
+        await mcp__fixture__add({ a: 1 });
+    TypeError: mcp__fixture__add(): 'b' is missing
+        await mcp__fixture__add({ a: number; b: number }): Promise<number>
+    <program>:2:7
+        await mcp__fixture__ech({ value: 1 });
+    ReferenceError: mcp__fixture__ech is not defined. Did you mean: 'mcp__fixture__echo'?
+    ");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn help_prints_how_to_call_a_tool() {
         assert_eq!(printed(&gateway.execute_typescript(code)), read, "{code}");
     }
     for (code, expected) in [
-        ("help('nothing')", "ToolError: help() takes tools; there is no tool 'nothing'"),
+        ("help('xylophone')", "ToolError: help() takes tools; there is no tool 'xylophone'"),
         (
             "help('ad')",
             "ToolError: help() takes tools; there is no tool 'ad'. Did you mean: \
