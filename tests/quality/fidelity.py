@@ -52,7 +52,8 @@ MODULES = {
     "xml.etree": ["test_xml_etree"],
 }
 
-# How long a module of tests may run before its classes run alone, and how long a class may then run.
+# How long a run of a module's tests may take before the next one begins with the tests that are left, and
+# how long a class may run alone.
 SECONDS = 10
 CLASS_SECONDS = 20
 
@@ -183,13 +184,20 @@ def on_cpython(module, folder):
 
 
 def on_onecall(gateway, module, expected):
-    """The results on the embedded Python. Classes that a module does not reach run alone."""
-    printed, _ = gateway.execute(source(module, set(expected)))
-    tests = report(printed) or {}
-    if "import" in tests:
-        return {test: tests["import"] for test in expected}
+    """The results on the embedded Python. What a run does not reach in its time runs again, and class by
+    class once a run reaches nothing."""
+    tests, late = {}, list(expected)
+    while late:
+        printed, _ = gateway.execute(source(module, set(late)))
+        reached = report(printed) or {}
+        if "import" in reached:
+            return {test: reached["import"] for test in expected}
+        tests.update(reached)
+        before, late = len(late), [test for test in late if test not in tests]
+        if len(late) == before:
+            break
     classes = {}
-    for test in (test for test in expected if test not in tests):
+    for test in late:
         classes.setdefault(test.rpartition(".")[0], []).append(test)
     for late in classes.values():
         printed, failed = gateway.execute(source(module, set(late), CLASS_SECONDS))
