@@ -3,7 +3,7 @@
 //!
 //! The bodies of `if`, loops, `switch` and `try` may not run, or may be expected to fail, so they
 //! are skipped, except for loops that certainly have an iteration; so are functions, except for
-//! those that are certainly called. A call whose promise nobody uses fails the program as well if it
+//! those that are certainly called. A call whose promise is not used fails the program as well if it
 //! fails.
 
 mod calls;
