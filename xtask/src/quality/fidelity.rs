@@ -85,8 +85,8 @@ pub fn run_tests(setup: &Setup) -> Result<Section, String> {
         "The embedded Python runs CPython's own tests of the modules that programs use (Debian's\n\
          `libpython3.11-testsuite`). Only tests that CPython passes here are counted. They are tests of 3.11, and the\n\
          embedded Python is 3.14, so a test of something that changed in between fails on both sides of the change.\n\
-         Tests that need what the sandbox denies, such as processes and sockets, fail or are skipped. If a test does\n\
-         not end, what is left of its class fails. Not run are the tests of `sqlite3`,\n\
+         Tests that need what the sandbox denies, such as processes and sockets, fail or are skipped. A test that\n\
+         does not end in 25 s fails. Not run are the tests of `sqlite3`,\n\
          which the embedded Python does not have. It has `decimal` in Python only, so most tests of the version in C\n\
          are skipped, as they are in a CPython without it.\n\n\
          {rows}\n\
