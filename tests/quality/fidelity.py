@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 from gateway import Gateway
 
@@ -51,9 +52,10 @@ MODULES = {
     "xml.etree": ["test_xml_etree"],
 }
 
-# How long a module of tests may run before its classes run alone, and how long a class may then run.
+# How long a run of a module's tests may take before the next one begins with the tests that are left, and
+# how long its last test may take until the run has been ended.
 SECONDS = 10
-CLASS_SECONDS = 20
+RUN_SECONDS = 25
 
 # How long a test may run on CPython. One that takes longer is not counted: some do not end without
 # Debian's patches.
@@ -93,6 +95,15 @@ class Result(unittest.TestResult):
     def startTest(self, test):
         super().startTest(test)
         self.shouldStop = time.monotonic() > ends
+        self.say("BEGIN", test.id())
+    def stopTest(self, test):
+        super().stopTest(test)
+        if test.id() in self.tests:
+            self.say("END", {test.id(): self.tests[test.id()]})
+    def say(self, mark, what):
+        # So that it is known of a program that is ended from outside how far it came.
+        if sys.implementation.name != "cpython":
+            print(mark + json.dumps(what), file=shown[0], flush=True)
     def note(self, test, status, error=None):
         text = "" if error is None else f"{error[0].__name__}: {error[1]}".split("\\n")[0][:160]
         if self.tests.get(test.id(), ["ok"])[0] == "ok":
@@ -140,6 +151,7 @@ def run_alone(tests, result):
         os.wait()
 
 result = Result()
+shown = (sys.stdout, sys.stderr)
 try:
     module = importlib.import_module("test." + MODULE)
     if hasattr(module, "pyET"):
@@ -147,7 +159,7 @@ try:
         import xml.etree.ElementTree
         module.ET = module.pyET = xml.etree.ElementTree
     suite = unittest.defaultTestLoader.loadTestsFromModule(module)
-    shown, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), io.StringIO(), io.StringIO()
+    sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
     try:
         (run_alone if sys.implementation.name == "cpython" else run)(tests_of(suite), result)
     finally:
@@ -164,10 +176,9 @@ def source(module, wanted=None, seconds=SECONDS):
     return f"{names} = {(module, wanted, seconds, TEST_SECONDS)!r}\n{RUNNER}"
 
 
-def report(printed):
-    """What the runner printed, or None."""
-    marked = [line for line in printed.splitlines() if line.startswith("REPORT")]
-    return json.loads(marked[-1].removeprefix("REPORT")) if marked else None
+def marked(printed, mark):
+    """What the runner printed after a mark."""
+    return [json.loads(line[len(mark) :]) for line in printed.splitlines() if line.startswith(mark)]
 
 
 def on_cpython(module, folder):
@@ -178,24 +189,36 @@ def on_cpython(module, folder):
         done = subprocess.run(
             [sys.executable, "-B", "-X", "utf8", file.name], cwd=folder, capture_output=True, text=True
         )
-    return report(done.stdout) or {}
+    reports = marked(done.stdout, "REPORT")
+    return reports[-1] if reports else {}
 
 
 def on_onecall(gateway, module, expected):
-    """The results on the embedded Python. Classes that a module does not reach run alone."""
-    printed, _ = gateway.execute(source(module, set(expected)))
-    tests = report(printed) or {}
-    if "import" in tests:
-        return {test: tests["import"] for test in expected}
-    classes = {}
-    for test in (test for test in expected if test not in tests):
-        classes.setdefault(test.rpartition(".")[0], []).append(test)
-    for late in classes.values():
-        printed, failed = gateway.execute(source(module, set(late), CLASS_SECONDS))
-        last = (failed or "").strip().splitlines()[-1:] or [f"not reached in {CLASS_SECONDS} s"]
-        tests.update({test: ["failed", last[0][:160]] for test in late})
-        tests.update(report(printed) or {})
+    """The results on the embedded Python. What a run does not reach in its time runs again; a test that
+    does not end although it is the first of a run fails."""
+    tests, late = {}, list(expected)
+    while late:
+        printed, failed = gateway.execute(source(module, set(late)))
+        said = printed or failed
+        reached = {test: it for found in marked(said, "END") for test, it in found.items()}
+        for found in marked(said, "REPORT"):
+            reached.update(found)
+        if "import" in reached:
+            return {test: reached["import"] for test in expected}
+        begun = [test for test in marked(said, "BEGIN") if test not in reached]
+        if failed and begun and not reached:
+            reached[begun[0]] = ["failed", last_line(failed)]
+        tests.update(reached)
+        before, late = len(late), [test for test in late if test not in tests]
+        if len(late) == before:
+            break
     return tests
+
+
+def last_line(failure):
+    """The line of a failure that says what happened."""
+    lines = [line for line in failure.splitlines() if "Error: " in line]
+    return lines[0][:160] if lines else "did not end"
 
 
 def main():
@@ -205,13 +228,16 @@ def main():
         "mcpServers": {},
         "engine": "python",
         "workspace": {"path": folder, "mode": "read-write"},
-        "execution": {"timeout_seconds": CLASS_SECONDS + 5, "max_output_bytes": 1 << 24, "memory_mb": 2048},
+        "execution": {"timeout_seconds": RUN_SECONDS, "max_output_bytes": 1 << 24, "memory_mb": 2048},
     }
-    with Gateway(configuration) as gateway:
+    # CPython is ahead of the embedded Python by a few modules.
+    with Gateway(configuration) as gateway, ThreadPoolExecutor(max_workers=1) as cpython:
+        modules = [module for name in wanted for module in MODULES[name]]
+        results = {module: cpython.submit(on_cpython, module, folder) for module in modules}
         for name in wanted:
             counts, others = dict.fromkeys(("ok", "failed", "skipped"), 0), {}
             for module in MODULES[name]:
-                expected = on_cpython(module, folder)
+                expected = results[module].result()
                 expected = {test: it for test, it in expected.items() if it[0] == "ok"}
                 found = on_onecall(gateway, module, expected)
                 for test in expected:

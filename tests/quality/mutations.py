@@ -19,9 +19,13 @@ from agentdojo.task_suite.load_suites import get_suites
 from corpus import CORPUS, SERVICES
 from gateway import Gateway
 from mutator import Mutator
+from typescript_mutator import TypeScriptMutator
 
 ROOT = Path(__file__).parents[2]
 SHOWN = 3
+MUTATORS = {"python": Mutator, "typescript": TypeScriptMutator}
+ENDINGS = {"python": ["py"], "typescript": ["ts", "mjs"]}
+FOLDERS = {"python": "tests/programs", "typescript": "tests/programs-typescript"}
 
 
 def bfcl_programs(world):
@@ -42,16 +46,21 @@ def dojo_program(suite, task):
     return dojo.program(suite.name, task.ground_truth(environment), task.GROUND_TRUTH_OUTPUT)
 
 
-def fixture_programs():
+def sources(folder, pattern, language):
+    """The programs of a language in a folder."""
+    return sorted(path for ending in ENDINGS[language] for path in folder.glob(f"{pattern}.{ending}"))
+
+
+def fixture_programs(language):
     """The programs of this repository over its fixture server."""
-    programs = [path.read_text() for path in sorted((ROOT / "tests/programs").glob("*.py"))]
-    return [code for code in programs if "mcp__" in code]
+    paths = sources(ROOT / FOLDERS[language], "*", language)
+    return [code for code in map(Path.read_text, paths) if "mcp__" in code]
 
 
-def corpus_programs():
-    """The Python programs of the corpus that worked at the first try."""
+def corpus_programs(language):
+    """The programs of the corpus that worked at the first try."""
     failed = json.loads((CORPUS.parent / "first_try.json").read_text())
-    paths = sorted(CORPUS.glob("*/*.py"))
+    paths = sources(CORPUS, "*/*", language)
     return [path.read_text() for path in paths if str(path.relative_to(CORPUS)) not in failed]
 
 
@@ -61,26 +70,27 @@ def definitions(gateway):
     return {name: json.loads(gateway.call("inspect_tool", tool_name=name)[0]) for name in names}
 
 
-def try_programs(gateway, source, programs):
+def try_programs(gateway, source, programs, language="python"):
     """Breaks the programs of a source: what the check says, counted by class."""
     tools = definitions(gateway)
     counts = defaultdict(lambda: {"broken": 0, "found": 0, "missed": []})
     alarms = []
     for code in programs:
-        refusal = gateway.refusal(code)
+        refusal = gateway.refusal(code, language=language)
         if refusal is not None:
             alarms.append({"program": code, "refusal": refusal})
             continue
-        for mistake, broken in Mutator(code, tools).mutants():
+        for mistake, broken in MUTATORS[language](code, tools).mutants():
             count = counts[mistake]
             count["broken"] += 1
-            if gateway.refusal(broken) is not None:
+            if gateway.refusal(broken, language=language) is not None:
                 count["found"] += 1
             elif len(count["missed"]) < SHOWN:
                 count["missed"].append(changed_line(code, broken))
+    where = {"source": source, "language": language}
     for mistake, count in counts.items():
-        print(json.dumps({"source": source, "mistake": mistake, **count}))
-    print(json.dumps({"source": source, "programs": len(programs), "alarms": alarms}), flush=True)
+        print(json.dumps({**where, "mistake": mistake, **count}))
+    print(json.dumps({**where, "programs": len(programs), "alarms": alarms}), flush=True)
 
 
 def changed_line(code, broken):
@@ -100,7 +110,8 @@ def main():
 
     fixture = {"fixture": {"command": os.environ["FIXTURE_SERVER"]}}
     with Gateway({"mcpServers": fixture}) as gateway:
-        try_programs(gateway, "this repository", some(fixture_programs()))
+        for language in MUTATORS:
+            try_programs(gateway, "this repository", some(fixture_programs(language)), language)
     world = bfcl.World()
     with Gateway({"mcpServers": world.servers.configuration()}) as gateway:
         try_programs(gateway, "BFCL", some(bfcl_programs(world)))
@@ -113,7 +124,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         servers = worlds.World(folder).configuration(SERVICES)
         with Gateway({"mcpServers": servers}) as gateway:
-            try_programs(gateway, "the corpus", some(corpus_programs()))
+            for language in MUTATORS:
+                try_programs(gateway, "the corpus", some(corpus_programs(language)), language)
 
 
 if __name__ == "__main__":

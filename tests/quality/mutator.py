@@ -67,6 +67,12 @@ def misspellings(name):
     return [variant for variant in variants if variant != name and variant.isidentifier()]
 
 
+def misspelt_tool(name, one_of):
+    """A callable name in which the name that the tool has on its server is misspelt."""
+    prefix, _, own = name.rpartition("__")
+    return f"{prefix}__{one_of(misspellings(own) or [own + 's'])}"
+
+
 def kind_of(schema):
     """The type that a schema names, if it is one type."""
     kinds = schema.get("type")
@@ -110,17 +116,14 @@ class Mutator:
                 yield from self._break_call(node, tool)
 
     def _break_call(self, call, tool):
-        yield "tool misspelt", self._source.with_node(call.func, self._misspelt_tool(call.func.id))
+        misspelt = misspelt_tool(call.func.id, self._one_of)
+        yield "tool misspelt", self._source.with_node(call.func, misspelt)
         yield from self._break_arguments(call, tool["inputSchema"])
         parent = self._parents[call]
         if isinstance(parent, ast.Await):
             unawaited = self._source.text(call)
             yield "call not awaited", self._source.with_node(parent, unawaited)
             yield from self._break_uses(parent, tool.get("outputSchema"))
-
-    def _misspelt_tool(self, name):
-        prefix, _, own = name.rpartition("__")
-        return f"{prefix}__{self._one_of(misspellings(own) or [own + 's'])}"
 
     def _break_arguments(self, call, schema):
         properties, required = schema.get("properties", {}), schema.get("required", [])

@@ -55,7 +55,7 @@ impl ProgramCalls<'_> {
     }
 
     async fn answer_question(&self, question: ProgramQuestion) -> Result<ToolValue, ToolError> {
-        let tools = Discovery::new(self.names, self.directory);
+        let tools = Discovery::new(self.names, self.directory, self.run.language);
         let answer = match question {
             ProgramQuestion::Find { name } => tools.find(&name).await,
             ProgramQuestion::List {} => tools.list().await,

@@ -4,7 +4,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use onecall_catalog::{describe, python_signature_with, summary, typescript_signature_with};
+use onecall_catalog::{
+    ObservedOutput, describe, python_signature_with, summary, typescript_signature_with,
+};
 use onecall_core::text::{tokens, visible_json};
 use onecall_core::{Language, ToolSpec};
 use onecall_gateway::{FoundTool, SearchResults};
@@ -77,10 +79,7 @@ impl SearchDetail {
         let FoundTool { spec, observed } = found;
         let observed = observed.as_ref();
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
-        let signature = match language {
-            Language::Python => python_signature_with,
-            Language::TypeScript => typescript_signature_with,
-        };
+        let signature = signature_in(language);
         match self {
             Self::Names if summary.is_empty() => spec.callable.to_string(),
             Self::Names => format!("{}: {summary}", spec.callable),
@@ -90,9 +89,9 @@ impl SearchDetail {
         }
     }
 
-    /// One tool as a JSON value, for `--json` and similar output.
+    /// One tool as a JSON value, for `--json` and similar output, with a signature in a language.
     #[must_use]
-    pub fn value(self, found: &FoundTool) -> Value {
+    pub fn value(self, found: &FoundTool, language: Language) -> Value {
         let FoundTool { spec, observed } = found;
         let observed = observed.as_ref();
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
@@ -100,7 +99,7 @@ impl SearchDetail {
         match self {
             Self::Names => json!({ "name": name, "description": summary }),
             Self::Signatures => {
-                let signature = python_signature_with(spec, observed);
+                let signature = signature_in(language)(spec, observed);
                 json!({ "name": name, "signature": signature, "description": summary })
             }
             Self::Full => describe(spec, observed),
@@ -114,6 +113,14 @@ impl SearchDetail {
             Self::Signatures => SIGNATURES_BUDGET,
             Self::Full => DEFINITIONS_BUDGET,
         }
+    }
+}
+
+/// The function that writes signatures in a language.
+fn signature_in(language: Language) -> fn(&ToolSpec, Option<&ObservedOutput>) -> String {
+    match language {
+        Language::Python => python_signature_with,
+        Language::TypeScript => typescript_signature_with,
     }
 }
 

@@ -727,6 +727,9 @@ pub(crate) struct SearchOptions {
     /// How much to show of each tool
     #[arg(long, default_value = "names", value_parser = detail_names())]
     pub(crate) detail: String,
+    /// The language of the signatures
+    #[arg(long, default_value = "python", value_parser = language_names())]
+    pub(crate) language: String,
     /// Show at most this many tools [default: 20 for a search, else all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: Option<u32>,

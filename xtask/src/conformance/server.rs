@@ -6,9 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use serde_json::json;
-use testkit::cargo::output;
-
-use super::onecall;
 
 /// A running server, which is ended when this is dropped.
 pub struct Server {
@@ -19,11 +16,11 @@ pub struct Server {
 impl Server {
     /// Starts a server on a free port. It exposes everything that the suite's reference server has,
     /// which it bridges in this protocol revision.
-    pub fn start(folder: &Path, revision: &str) -> Result<Self, String> {
+    pub fn start(folder: &Path, revision: &str, binaries: &Path) -> Result<Self, String> {
         let config = folder.join("server.json");
         let reference = json!({
             "name": "reference",
-            "command": output("debug").join("reference-server"),
+            "command": binaries.join("reference-server"),
             "args": [revision],
         });
         let text = json!({
@@ -35,7 +32,7 @@ impl Server {
         });
         std::fs::write(&config, text.to_string())
             .map_err(|error| format!("{} cannot be written: {error}", config.display()))?;
-        let mut command = Command::new(onecall());
+        let mut command = Command::new(binaries.join("onecall"));
         command.args(["serve", "--http", "127.0.0.1:0", "--log", "error", "--config"]).arg(config);
         command
             .env("XDG_STATE_HOME", folder.join("state"))

@@ -1,14 +1,12 @@
 //! One release of the suite, and its results.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use testkit::cargo::output;
-
-use super::{Installed, Revision, expectations};
+use super::{BINARIES, Installed, Revision, expectations};
 
 /// The timeout for one run of the suite.
 const SUITE_TIMEOUT: Duration = Duration::from_secs(120);
@@ -26,11 +24,26 @@ pub enum SuitePart<'a> {
 pub struct Suite<'a> {
     installed: &'a Installed,
     revision: &'a Revision,
+    /// The folder of the binaries under test.
+    binaries: &'a Path,
 }
 
 impl<'a> Suite<'a> {
-    pub fn new(installed: &'a Installed, revision: &'a Revision) -> Self {
-        Self { installed, revision }
+    pub fn new(installed: &'a Installed, revision: &'a Revision, binaries: &'a Path) -> Self {
+        Self { installed, revision, binaries }
+    }
+
+    /// The file that lists the scenarios that are expected to fail.
+    fn expectations(&self) -> PathBuf {
+        expectations().join(format!("{}.yaml", self.revision.name))
+    }
+
+    /// How many scenarios are expected to fail.
+    pub fn expected_failures(&self) -> Result<usize, String> {
+        let path = self.expectations();
+        let text = fs::read_to_string(&path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        Ok(text.lines().filter(|line| line.trim_start().starts_with("- ")).count())
     }
 
     /// The names of the client scenarios for this version and earlier ones.
@@ -50,8 +63,25 @@ impl<'a> Suite<'a> {
         if found.is_empty() { Err(format!("{list:?} names no client scenario")) } else { Ok(found) }
     }
 
-    /// Runs a part of the suite and prints the result; returns the failure, if there is one.
-    pub fn run(&self, part: &SuitePart<'_>) -> Option<String> {
+    /// The results of the server scenarios, which have run.
+    pub fn server_scenarios(&self) -> Result<ScenarioResults, String> {
+        let log = self.log("server");
+        let text = fs::read_to_string(&log)
+            .map_err(|error| format!("{} cannot be read: {error}", log.display()))?;
+        Ok(ScenarioResults::read(&text))
+    }
+
+    /// The file with the output of a part of the suite.
+    fn log(&self, part: &str) -> PathBuf {
+        let file = format!("{}-{}.log", self.revision.name, part.replace([' ', '/'], "-"));
+        self.installed.folder.join(file)
+    }
+
+    /// Runs a part of the suite and prints the result, which is its counts in one line.
+    ///
+    /// # Errors
+    /// What failed.
+    pub fn run(&self, part: &SuitePart<'_>) -> Result<String, String> {
         let mut command = self.command();
         let name = match part {
             SuitePart::Server { url } => {
@@ -60,29 +90,28 @@ impl<'a> Suite<'a> {
             }
             SuitePart::Client { scenario } => {
                 // Not the path of this process: the file may have been rebuilt meanwhile.
-                let ourselves = output("debug").join("xtask");
+                let ourselves = self.binaries.join("xtask");
                 let client = format!("{} {CLIENT_COMMAND}", ourselves.display());
                 command.args(["client", "--command", &client, "--scenario", scenario]);
                 command.args(self.revision.client);
                 format!("client {scenario}")
             }
         };
-        let expected = expectations().join(format!("{}.yaml", self.revision.name));
-        command.arg("--expected-failures").arg(expected);
-        let file = format!("{}-{}.log", self.revision.name, name.replace([' ', '/'], "-"));
-        let log = self.installed.folder.join(file);
+        command.arg("--expected-failures").arg(self.expectations());
+        let log = self.log(&name);
         let title = format!("conformance {}, {name}", self.revision.name);
         match finish(command, &log) {
             Ok(true) => {
-                eprintln!("{title}: {}", summary(&log));
-                None
+                let summary = summary(&log);
+                eprintln!("{title}: {summary}");
+                Ok(summary)
             }
             Ok(false) => {
-                let text = std::fs::read_to_string(&log).unwrap_or_default();
+                let text = fs::read_to_string(&log).unwrap_or_default();
                 eprintln!("{text}");
-                Some(format!("{title} failed; see {}", log.display()))
+                Err(format!("{title} failed; see {}", log.display()))
             }
-            Err(why) => Some(format!("{title} {why}; see {}", log.display())),
+            Err(why) => Err(format!("{title} {why}; see {}", log.display())),
         }
     }
 
@@ -90,7 +119,28 @@ impl<'a> Suite<'a> {
         let mut command = Command::new(&self.installed.node);
         command.arg(self.installed.script(self.revision));
         command.current_dir(&self.installed.folder).stdin(Stdio::null());
+        command.env(BINARIES, self.binaries);
         command
+    }
+}
+
+/// How the scenarios of a part of the suite ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ScenarioResults {
+    /// How many passed.
+    pub passed: usize,
+    /// The names of those that failed.
+    pub failed: Vec<String>,
+}
+
+impl ScenarioResults {
+    /// Reads the lines that the suite prints at its end, such as `✓ tools-list: 4 passed, 0 failed`.
+    fn read(text: &str) -> Self {
+        let named = |mark: char| {
+            let ends = text.lines().filter_map(move |line| line.strip_prefix(mark));
+            ends.filter_map(|line| line.split_once(": ")).map(|(name, _)| name.trim().to_owned())
+        };
+        Self { passed: named('✓').count(), failed: named('✗').collect() }
     }
 }
 
@@ -117,12 +167,25 @@ fn finish(mut command: Command, log: &PathBuf) -> Result<bool, String> {
 
 /// The counts of the suite, in one line.
 fn summary(log: &Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let text = fs::read_to_string(log).unwrap_or_default();
     let counts = |line: &&str| line.starts_with("Total: ") || line.starts_with("Passed: ");
     let expected = text.lines().filter(|line| line.starts_with("  ~ ")).count();
     let counted = text.lines().find(counts).unwrap_or("passed");
     match expected {
         0 => counted.to_owned(),
         _ => format!("{counted}; {expected} expected failures"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_are_counted_and_those_that_failed_are_named() {
+        let text =
+            "=== SUMMARY ===\n✓ tools-list: 4 passed, 0 failed\n✗ tasks: 1 passed, 8 failed\n";
+        let expected = ScenarioResults { passed: 1, failed: vec!["tasks".to_owned()] };
+        assert_eq!(ScenarioResults::read(text), expected);
     }
 }

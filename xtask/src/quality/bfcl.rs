@@ -30,20 +30,25 @@ pub fn run(setup: &Setup) -> Result<Section, String> {
         }
     }
     let total = reports.len();
+    let same_state = reports.iter().filter(|report| is_true(report, "same_state")).count();
     let body = format!(
         "The package `bfcl-eval` (Apache-2.0) has {total} multi-turn tasks and, for each turn, the calls that\n\
          solve it, written as Python. Its API classes are served as MCP servers, the calls of each turn become\n\
          one program, and the programs of a task run in one session: {} calls in {} programs. After each turn\n\
          BFCL's own checkers compare the state of its classes, and every value that the program got, with what\n\
          BFCL itself gets from the same calls.\n\n\
-         {equal} of {total} tasks are equal.{}",
+         {same_state} of {total} tasks end in the same state, and {equal} of {total} are equal after every turn, values\n\
+         included.{}",
         sum(&reports, "calls"),
         sum(&reports, "programs"),
         render_explained(&explained),
     );
     Ok(Section {
         title: "BFCL v4, multi-turn",
-        summary: format!("{equal} of {total} equal, {} explained", total - equal),
+        summary: format!(
+            "{same_state} of {total} end in the same state; {equal} equal in every turn and value, {} explained",
+            total - equal
+        ),
         body,
         shortfalls,
     })

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use testkit::cargo::{output, root};
+use testkit::cargo::root;
 use testkit::packages::{NODE, node, npm, venv};
 
 use super::driver::{Setup, is_true, python, text};
@@ -27,22 +27,25 @@ const CLASSES: [(&str, &str); 4] = [
 
 /// Variables that tell the drivers where the servers are. Installs the published servers on first
 /// use.
-pub fn servers() -> Result<Vec<(&'static str, PathBuf)>, String> {
+pub fn servers(setup: &Setup) -> Result<Vec<(&'static str, PathBuf)>, String> {
+    let mut variables = install()?;
+    variables.push(("WORKPLACE_SERVER", setup.binaries.join("workplace-server")));
+    Ok(variables)
+}
+
+/// Installs the published servers on first use; the variables that say where they are.
+pub fn install() -> Result<Vec<(&'static str, PathBuf)>, String> {
     let packages = npm::install("npm")?;
     venv::install("servers")?;
     venv::install("sdk-1")?;
     let interop = packages.parent().map(PathBuf::from).unwrap_or(packages);
-    Ok(vec![
-        ("QUALITY_INTEROP", interop),
-        ("QUALITY_NODE", node::find(NODE)?),
-        ("WORKPLACE_SERVER", output("debug").join("workplace-server")),
-    ])
+    Ok(vec![("QUALITY_INTEROP", interop), ("QUALITY_NODE", node::find(NODE)?)])
 }
 
 /// Runs every program, or every 12th.
 pub fn run(setup: &Setup) -> Result<Section, String> {
     let every = setup.size("1", "12").to_owned();
-    let reports = setup.run(&python()?, "corpus.py", &[every], &servers()?)?;
+    let reports = setup.run(&python()?, "corpus.py", &[every], &servers(setup)?)?;
     let first_try = read_first_try()?;
     let mut shortfalls = Vec::new();
     let mut rows = String::from(

@@ -10,8 +10,8 @@ use testkit::packages::venv;
 
 /// What the drivers need.
 pub struct Setup {
-    /// The binary that is tried.
-    pub onecall: PathBuf,
+    /// The folder of the binary that is tried, and of the servers of the tests.
+    pub binaries: PathBuf,
     /// Whether only a small part of everything is tried.
     pub sample: bool,
 }
@@ -45,7 +45,7 @@ impl Setup {
         let mut command = Command::new(python);
         command.arg("-B").arg(root().join("tests/quality").join(driver)).args(arguments);
         command.envs(variables.iter().cloned());
-        command.env("ONECALL_BIN", &self.onecall).env("XDG_STATE_HOME", state());
+        command.env("ONECALL_BIN", self.binaries.join("onecall")).env("XDG_STATE_HOME", state());
         command.stdin(Stdio::null()).stderr(Stdio::inherit());
         let done = command.output().map_err(|error| format!("{driver} cannot start: {error}"))?;
         if !done.status.success() {

@@ -4,6 +4,7 @@
 
 mod agentdojo;
 mod bfcl;
+mod conformance;
 mod corpus;
 mod driver;
 mod fidelity;
@@ -19,6 +20,8 @@ use std::time::Instant;
 
 use testkit::cargo::{self, cargo, output};
 
+use crate::conformance as suites;
+
 use driver::Setup;
 use options::{HELP, Options};
 use page::Section;
@@ -32,13 +35,20 @@ struct Part {
     run: fn(&Setup) -> Result<Section, String>,
 }
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     Part { name: "bfcl", install: packages, run: bfcl::run },
     Part { name: "agentdojo", install: packages, run: agentdojo::run },
     Part { name: "corpus", install: packages_and_servers, run: corpus::run },
     Part { name: "mutations", install: packages_and_servers, run: mutations::run },
     Part { name: "fidelity", install: packages_and_tests, run: fidelity::run_tests },
+    Part { name: CONFORMANCE, install: suites::install, run: conformance::run },
 ];
+
+/// The part that is also a command of its own.
+const CONFORMANCE: &str = "conformance";
+
+/// The parts that take longest, the longest last. They begin before the others.
+const LONGEST: [&str; 3] = ["mutations", "bfcl", "fidelity"];
 
 fn packages() -> Result<(), String> {
     driver::python().map(|_| ())
@@ -46,7 +56,7 @@ fn packages() -> Result<(), String> {
 
 fn packages_and_servers() -> Result<(), String> {
     packages()?;
-    corpus::servers().map(|_| ())
+    corpus::install().map(|_| ())
 }
 
 fn packages_and_tests() -> Result<(), String> {
@@ -72,7 +82,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     for part in PARTS.iter().filter(|part| options.wants(part.name)) {
         (part.install)().map_err(|why| format!("{}: {why}", part.name))?;
     }
-    let setup = Setup { onecall: output(profile).join("onecall"), sample: options.sample };
+    let setup = Setup { binaries: output(profile), sample: options.sample };
     let began = Instant::now();
     let sections = run_parts(&setup, &options)?;
     let text = page::render(&sections, profile, began.elapsed());
@@ -88,7 +98,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 pub fn test() -> Result<(), String> {
     eprintln!("a sample of the quality suite");
     let mut options = Options::default();
-    for part in &PARTS {
+    // `cargo xtask test` runs the whole conformance suite itself.
+    for part in PARTS.iter().filter(|part| part.name != CONFORMANCE) {
         match (part.install)() {
             Ok(()) => options.parts.push(part.name.to_owned()),
             Err(why) => eprintln!("skipped: the part {} of the quality suite: {why}", part.name),
@@ -97,7 +108,7 @@ pub fn test() -> Result<(), String> {
     if options.parts.is_empty() {
         return Ok(());
     }
-    let setup = Setup { onecall: output("debug").join("onecall"), sample: true };
+    let setup = Setup { binaries: output("debug"), sample: true };
     page::shortfalls(&run_parts(&setup, &options)?)
 }
 
@@ -110,11 +121,12 @@ fn build(profile: &str) -> Result<(), String> {
     cargo::run(build)
 }
 
-/// Runs the requested parts, as many at a time as there are processors: each of them mostly waits
-/// for its servers and for onecall. The last part takes longest, so it begins first.
+/// Runs the requested parts, as many at a time as there are processors, the longest first.
 fn run_parts(setup: &Setup, options: &Options) -> Result<Vec<Section>, String> {
-    let wanted: Vec<&Part> = PARTS.iter().filter(|part| options.wants(part.name)).collect();
-    let waiting = Mutex::new(wanted.iter().enumerate().collect::<Vec<_>>());
+    let mut wanted: Vec<(usize, &Part)> =
+        PARTS.iter().enumerate().filter(|(_, part)| options.wants(part.name)).collect();
+    wanted.sort_by_key(|(_, part)| LONGEST.iter().position(|name| *name == part.name));
+    let waiting = Mutex::new(wanted);
     let done = Mutex::new(BTreeMap::new());
     let at_a_time = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| {

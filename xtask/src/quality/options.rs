@@ -11,9 +11,9 @@ needs no network.
 
   --part NAME  only this part; may be repeated
   --sample     a small part of everything, in less than a minute
-  --publish    use the binary that is handed out, and write docs/quality.md
-  --profile P  the build profile of that binary: dist unless told otherwise, or debug
-               without --publish
+  --publish    write docs/quality.md
+  --profile P  the build profile of the binaries: dist unless told otherwise, as they are
+               handed out, or debug for a sample
   --no-build   use what is built already
 ";
 
@@ -65,7 +65,7 @@ impl Options {
 
     /// The build profile of the binary that is tried.
     pub fn profile(&self) -> &str {
-        self.profile.as_deref().unwrap_or(if self.publish { "dist" } else { "debug" })
+        self.profile.as_deref().unwrap_or(if self.sample { "debug" } else { "dist" })
     }
 
     /// Whether this part was requested.
@@ -91,9 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn the_published_binary_is_tried_unless_another_is_named() {
+    fn the_binary_that_is_handed_out_is_tried_unless_another_is_named() {
         let profile = |line| parse(line).map(|options| options.profile().to_owned());
-        assert_eq!(profile(""), Ok("debug".to_owned()));
+        assert_eq!(profile(""), Ok("dist".to_owned()));
+        assert_eq!(profile("--sample"), Ok("debug".to_owned()));
         assert_eq!(profile("--publish"), Ok("dist".to_owned()));
         assert_eq!(profile("--publish --profile release"), Ok("release".to_owned()));
     }

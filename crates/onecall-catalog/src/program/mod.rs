@@ -9,6 +9,7 @@ mod deep_stack;
 mod lines;
 mod problem;
 mod python;
+mod result_shape;
 mod source;
 mod tool_uses;
 mod typescript;

@@ -18,3 +18,4 @@ mod signatures;
 mod support;
 mod surface;
 mod typescript_check;
+mod typescript_results;

@@ -9,6 +9,8 @@ use onecall_catalog::{Catalog, Finding, ParsedProgram, ToolDefinition};
 use onecall_core::{Language, Resolution, ServerName, ToolAnnotations, ToolName};
 use serde_json::{Value, json};
 
+use crate::support;
+
 fn definition(tool: &str, input_schema: Value) -> ToolDefinition {
     ToolDefinition {
         tool: ToolName::new(tool),
@@ -438,19 +440,9 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(name)
 }
 
-fn fixture() -> Catalog {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/data/tools.json");
-    let listed: Vec<Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let tools = listed
-        .iter()
-        .map(|tool| definition(tool["name"].as_str().unwrap(), tool["inputSchema"].clone()))
-        .collect();
-    Catalog::build([(ServerName::new("fixture"), tools)])
-}
-
 #[test]
 fn no_ordinary_program_is_rejected() {
-    let catalog = fixture();
+    let catalog = support::fixture();
     let nothing = |_: &str| Some(Resolution::unknown(Vec::new()));
     let (mut programs, mut looked_at) = (0, 0);
     for entry in fs::read_dir(folder("programs")).unwrap() {
@@ -477,7 +469,7 @@ fn no_ordinary_program_is_rejected() {
 
 #[test]
 fn hostile_programs_are_read_to_the_end() {
-    let catalog = fixture();
+    let catalog = support::fixture();
     let mut programs = 0;
     for entry in fs::read_dir(folder("attacks")).unwrap() {
         let Ok(source) = fs::read_to_string(entry.unwrap().path().join("program.py")) else {

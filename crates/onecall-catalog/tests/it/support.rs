@@ -2,6 +2,8 @@
 //! that what is made of them has to please.
 
 use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use onecall_catalog::{Catalog, GeneratedFiles, GeneratedTool, ToolDefinition, category_of};
@@ -22,6 +24,14 @@ pub fn definitions(tools: &Value) -> Vec<ToolDefinition> {
         annotations: serde_json::from_value(tool["annotations"].clone()).unwrap_or_default(),
     };
     tools.iter().map(define).collect()
+}
+
+/// The tools of the fixture server, which the programs of `tests/programs*` call.
+pub fn fixture() -> Catalog {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/data/tools.json");
+    let text = fs::read_to_string(path).expect("the definitions of the fixture server");
+    let listed: Value = serde_json::from_str(&text).expect("definitions are JSON");
+    Catalog::build([(ServerName::new("fixture"), definitions(&listed))])
 }
 
 /// The tools of these servers with their callable names and categories.

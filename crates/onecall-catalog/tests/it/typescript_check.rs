@@ -148,8 +148,127 @@ fn results_that_were_never_awaited_are_found_where_they_are_used() {
 }
 
 #[test]
+fn functions_and_operators_that_need_values_get_no_promise() {
+    for used in [
+        "String(rows)",
+        "Number(rows)",
+        "parseInt(rows, 10)",
+        "console.error(rows)",
+        "Object.entries(rows)",
+        "Array.from(rows)",
+        "Math.max(1, rows)",
+        "Number.isInteger(rows)",
+        "JSON.stringify(rows, null, 2)",
+        "structuredClone(rows)",
+        "new Set(rows)",
+        "new Map(rows)",
+        "new Date(rows)",
+        "await Promise.all(rows)",
+        "'rows: ' + rows",
+        "rows > 3",
+        "-rows",
+        "f(...rows)",
+        "const [first] = rows",
+        "for (const key in rows) {}",
+    ] {
+        let source = format!("const rows = mcp__sales__orders({{ region: 'north' }});\n{used}");
+        assert_eq!(found(&source), [format!("2 {UNAWAITED}")], "{used}");
+    }
+}
+
+#[test]
+fn members_and_types_do_not_turn_the_check_off() {
+    let missing = "TypeError: mcp__sales__orders(): 'region' is missing";
+    for source in [
+        "class Total { sum = 0; constructor(start: number) { this.sum = start; } }",
+        "const after: Function = () => 1;",
+        "const all = new Map<string, Function>();",
+        "interface Handler extends Function {} class Named implements Function {}",
+        "const kinds = { constructor: 1, eval: 2, Function: 3 };",
+        "console.log(new Total().constructor.name);",
+        "console.log(f instanceof Function);",
+        "const text = 'a constructor';",
+    ] {
+        let program = format!("{source}\nawait mcp__sales__orders()");
+        assert_eq!(found(&program), [format!("2 {missing}")], "{source}");
+        let parsed = ParsedProgram::new(program, Language::TypeScript);
+        assert!(!parsed.tool_uses().unwrap().may_call_others, "{source}");
+    }
+    for source in [
+        "new Function('mcp__sales__orders = () => 1')()",
+        "Function('return 1')()",
+        "(() => 1).constructor('return 1')()",
+        "(() => 1)['constructor']('return 1')()",
+        "(() => 1)[`constructor`]('return 1')()",
+        "const { constructor: make } = () => 1; make('return 1')()",
+        "let make; ({ constructor: make } = () => 1); make('return 1')()",
+        "Reflect.get(() => 1, 'constructor')('return 1')()",
+        "eval('1')",
+    ] {
+        let program = format!("{source}\nawait mcp__sales__orders()");
+        assert_eq!(found(&program), [""; 0], "{source}");
+        let parsed = ParsedProgram::new(program, Language::TypeScript);
+        assert!(parsed.tool_uses().unwrap().may_call_others, "{source}");
+    }
+}
+
+#[test]
+fn loops_and_callbacks_that_certainly_run_are_followed() {
+    for source in [
+        "for (const region of ['north', 'south']) { await mcp__sales__order({}) }",
+        "for (const region of ['north']) await mcp__sales__order({})",
+        "const regions = ['north']; for (const region of regions) await mcp__sales__order({})",
+        "const regions = ['north'] as const; for (const it of [...regions]) await mcp__sales__order({})",
+        "for (const [key, value] of Object.entries({ a: 1 })) await mcp__sales__order({})",
+        "const limits = { a: 1 }; for (const key of Object.keys(limits)) await mcp__sales__order({})",
+        "for (const it of new Set(['a'])) await mcp__sales__order({})",
+        "for (let i = 0; i < 3; i++) await mcp__sales__order({})",
+        "const all = ['a']; for (let i = 0; i < all.length; i++) await mcp__sales__order({})",
+        "for (;;) { await mcp__sales__order({}); break; }",
+        "while (true) { await mcp__sales__order({}); break; }",
+        "do { await mcp__sales__order({}) } while (more)",
+        "['a'].forEach((it) => { mcp__sales__order({}) })",
+        "await Promise.all(['a'].map((it) => mcp__sales__orders({})))",
+        "await Promise.all(['a'].map(async (it) => { await mcp__sales__orders({}) }))",
+        "const get = async (it) => await mcp__sales__orders({}); await Promise.all(['a'].map(get))",
+        "await Promise.all(['b', 'a'].sort().map((it) => tools.orders({})))",
+        "const rows = await Promise.all(['a'].map(async (it) => mcp__sales__orders(['north'], 'x')))",
+    ] {
+        assert_eq!(found(source).len(), 1, "{source}: {:?}", found(source));
+    }
+}
+
+#[test]
 fn what_may_succeed_is_let_through() {
     for source in [
+        // It may not run.
+        "for (const it of rows) await mcp__sales__order({})",
+        "const queue = ['a']; queue.pop(); for (const it of queue) await mcp__sales__order({})",
+        "const all = ['a']; all.length = 0; for (const it of all) await mcp__sales__order({})",
+        "let all = ['a']; all = []; for (const it of all) await mcp__sales__order({})",
+        "const all = { a: 1 }; delete all.a; for (const it of Object.keys(all)) await mcp__sales__order({})",
+        "for (const it of ['a']) { if (it === 'a') continue; await mcp__sales__order({}) }",
+        "for (const it of ['a']) { if (it) break; await mcp__sales__order({}) }",
+        "all: for (const it of ['a']) { for (const that of ['b']) break all; await mcp__sales__order({}) }",
+        "for (let i = 0; i < count; i++) await mcp__sales__order({})",
+        "for (const it of ['a'].filter(Boolean)) await mcp__sales__order({})",
+        "while (more) { await mcp__sales__order({}) }",
+        "rows.map((it) => mcp__sales__order({}))",
+        "await Promise.allSettled(['a'].map((it) => mcp__sales__orders({})))",
+        "await Promise.all(['a'].map((it) => mcp__sales__orders({}).catch(() => [])))",
+        "const calls = ['a'].map((it) => mcp__sales__orders({})); await Promise.allSettled(calls)",
+        "for (const it of ['a']) { try { await mcp__sales__order({}) } catch {} }",
+        "process.exit(0); await mcp__sales__order({})",
+        "if (done) process.exit(); await mcp__sales__order({})",
+        "import { exit as leave } from 'process'; leave(); await mcp__sales__order({})",
+        "function stop() { process.exit(0) } stop(); await mcp__sales__order({})",
+        "async function main() { if (done) process.exit(0); await mcp__sales__order({}) } await main()",
+        "stop(), await mcp__sales__order({}); function stop() { process.exit(0) }",
+        // The promise itself is wanted.
+        "const p = mcp__sales__orders({ region: 'north' }); if (p === undefined) f(); await p",
+        "const all = [mcp__sales__orders({ region: 'north' })]; await Promise.all(all)",
+        "const p = mcp__sales__orders({ region: 'north' }); new Map([['a', p]]); await p",
+        "const String = f; String(mcp__sales__orders({ region: 'north' }))",
         "const p = mcp__sales__orders({ region: 'north' }); const rows = await p; rows.length",
         "mcp__sales__orders({ region: 'north' }).then((rows) => console.log(rows.length))",
         "const p = mcp__sales__orders({}); await p.catch(() => [])",

@@ -6,6 +6,7 @@ mod clock;
 mod denial;
 mod direct_files;
 mod files;
+mod hash;
 mod journal;
 mod json;
 mod modules;

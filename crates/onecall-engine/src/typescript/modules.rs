@@ -22,8 +22,13 @@ const CLIENT_EXPORTS: [&str; 6] =
     ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 
 /// The modules of Node that a program has, with their exports and their names in the prelude.
-const NODE_MODULES: [(&str, &str); 4] =
-    [("fs", "fs"), ("fs/promises", "fsPromises"), ("path", "path"), ("process", "process")];
+const NODE_MODULES: [(&str, &str); 5] = [
+    ("crypto", "crypto"),
+    ("fs", "fs"),
+    ("fs/promises", "fsPromises"),
+    ("path", "path"),
+    ("process", "process"),
+];
 
 /// How many similar names are suggested for an unknown one.
 const MAX_SUGGESTIONS: usize = 3;
@@ -66,8 +71,8 @@ enum ImportError {
     AllServers { specifier: String },
     #[error(
         "'{specifier}' cannot be imported: a program has what JavaScript has, and tools from \
-         './servers/<server>' or './mcp-apis/<server>/<category>', and 'fs' and 'path' for the \
-         workspace; there are no packages and no network"
+         './servers/<server>' or './mcp-apis/<server>/<category>', 'fs' and 'path' for the \
+         workspace, and hashes from 'crypto'; there are no packages and no network"
     )]
     NoModule { specifier: String },
     /// An error message of the gateway about a server.
@@ -126,7 +131,8 @@ fn category_hint(module: &str, name: &str) -> Option<String> {
 
 fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let suggestion = nearest_words(name, known, MAX_SUGGESTIONS);
-    match suggestion.as_slice() {
+    let quoted: Vec<String> = suggestion.iter().map(|near| format!("'{near}'")).collect();
+    match quoted.as_slice() {
         [] => String::new(),
         names => format!(". Did you mean: {}?", names.join(" or ")),
     }

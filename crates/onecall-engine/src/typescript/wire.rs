@@ -15,7 +15,7 @@ use super::answers::{self, OwnedAnswer};
 use super::denial::denied;
 use super::json::{self, JsonHelpers};
 use super::positions::{Position, PositionMap};
-use super::{clock, files, journal, random, stack};
+use super::{clock, files, hash, journal, random, stack};
 use crate::protocol::{FromWorker, JournalStart, RunOptions, ToWorker};
 use crate::worker_process::sandbox;
 use crate::worker_process::socket::WorkerSocket;
@@ -179,6 +179,7 @@ pub(super) fn native<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     native.set("promise", Function::new(ctx.clone(), promise)?)?;
     native.set("show", Function::new(ctx.clone(), show)?)?;
     files::add_to(&native, ctx)?;
+    hash::add_to(&native, ctx)?;
     Ok(native)
 }
 

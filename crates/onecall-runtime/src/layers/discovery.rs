@@ -20,6 +20,8 @@ const MAX_RESULTS: usize = 100;
 pub(crate) struct Discovery<'a> {
     names: &'a dyn ToolResolver,
     directory: &'a dyn Directory,
+    /// The language of the program that asks.
+    language: Language,
 }
 
 /// The input schema of a tool, by which a worker decides how to encode arguments. For a tool that
@@ -31,8 +33,12 @@ pub(crate) fn input_schema(spec: Option<&ToolSpec>) -> ToolValue {
 
 impl<'a> Discovery<'a> {
     /// Creates the answers: callable names are resolved by `names`, everything else by `directory`.
-    pub(crate) fn new(names: &'a dyn ToolResolver, directory: &'a dyn Directory) -> Self {
-        Self { names, directory }
+    pub(crate) fn new(
+        names: &'a dyn ToolResolver,
+        directory: &'a dyn Directory,
+        language: Language,
+    ) -> Self {
+        Self { names, directory, language }
     }
 
     /// The input schema of the tool of this callable name.
@@ -45,7 +51,7 @@ impl<'a> Discovery<'a> {
     /// The tool that an attribute of `tools` refers to, or why it refers to none.
     pub(crate) async fn find(&self, name: &str) -> Value {
         let list = |names: &[CallableName]| {
-            names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
+            names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
         };
         let AttributeLookup { found, is_coroutine } = match name.len() {
             0..=CallableName::MAX_BYTES => AttributeLookup::find(name, self.directory).await,
@@ -134,11 +140,19 @@ impl<'a> Discovery<'a> {
 
     fn describe(&self, spec: &ToolSpec) -> Value {
         let description = shown_description(spec.description.as_deref().unwrap_or_default());
-        let signature = python_signature_with(spec, self.directory.observed(spec).as_ref());
+        let observed = self.directory.observed(spec);
+        let documentation = match self.language {
+            Language::Python => {
+                format!("{}\n\n{description}", python_signature_with(spec, observed.as_ref()))
+            }
+            Language::TypeScript => {
+                format!("{}\n{description}", typescript_signature_with(spec, observed.as_ref()))
+            }
+        };
         json!({
             "name": spec.callable.as_str(),
             "parameters": spec.parameters(),
-            "documentation": format!("{signature}\n\n{description}"),
+            "documentation": documentation,
         })
     }
 }

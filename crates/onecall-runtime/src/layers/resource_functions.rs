@@ -401,7 +401,7 @@ impl ResourceFunctions {
                 .collect();
             if offering.len() > 1 {
                 let names: Vec<String> = offering.iter().map(|it| format!("'{it}'")).collect();
-                let message = "several servers have it; say which with server=, one of";
+                let message = "several servers have it; say which as 'server', one of";
                 return Err(ResourceError::new(format!("{message} {}", names.join(", "))));
             }
             if let Some(only) = offering.pop() {
@@ -412,7 +412,7 @@ impl ResourceFunctions {
         match servers.as_slice() {
             [only] => Ok(only.clone()),
             _ => {
-                let message = "no server lists it; say which one has it with server=";
+                let message = "no server lists it; say which one has it as 'server'";
                 Err(ResourceError::new(message))
             }
         }

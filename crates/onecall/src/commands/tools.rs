@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_catalog::{describe, natural_name, python_signature_with, summary};
+use onecall_catalog::{
+    describe, natural_name, python_signature_with, summary, typescript_signature_with,
+};
 use onecall_core::text::visible_json;
-use onecall_core::{ServerName, ToolName, ToolPattern, ToolSpec};
+use onecall_core::{Language, ServerName, ToolName, ToolPattern, ToolSpec};
 use onecall_gateway::{FoundTool, Gateway, LastKnownTools, Refresh, ToolSearch};
 use onecall_server::SearchDetail;
 use serde_json::Value;
@@ -71,11 +73,13 @@ pub(crate) fn list(
 
 fn listed(found: &[FoundTool], options: &SearchOptions) -> String {
     let detail = SearchDetail::named(&options.detail).unwrap_or_default();
+    let language = Language::named(&options.language).unwrap_or_default();
     match (detail, options.json) {
         (SearchDetail::Names, false) => table(found.iter().map(|found| &found.spec)),
-        (SearchDetail::Signatures, false) => signatures(found),
+        (SearchDetail::Signatures, false) => signatures(found, language),
         (detail, _) => {
-            let values: Vec<Value> = found.iter().map(|found| detail.value(found)).collect();
+            let values: Vec<Value> =
+                found.iter().map(|found| detail.value(found, language)).collect();
             visible_json(&format!("{:#}\n", Value::from(values))).into_owned()
         }
     }
@@ -179,10 +183,14 @@ pub(crate) fn table<'a>(tools: impl Iterator<Item = &'a Arc<ToolSpec>> + Clone) 
     table
 }
 
-fn signatures(tools: &[FoundTool]) -> String {
+fn signatures(tools: &[FoundTool], language: Language) -> String {
+    let signature = match language {
+        Language::Python => python_signature_with,
+        Language::TypeScript => typescript_signature_with,
+    };
     let mut text = String::new();
     for FoundTool { spec, observed } in tools {
-        text.push_str(&python_signature_with(spec, observed.as_ref()));
+        text.push_str(&signature(spec, observed.as_ref()));
         text.push('\n');
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
         if !summary.is_empty() {

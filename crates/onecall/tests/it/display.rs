@@ -42,6 +42,27 @@ fn an_image_of_a_tool_can_be_shown() {
 }
 
 #[test]
+fn typescript_shows_the_same_blocks() {
+    let mut gateway = Gateway::new();
+    let code = "
+        const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 46, 46, 46]);
+        console.log('a chart:');
+        display(png);
+        display(new Uint8Array([0xff, 0xd8, 0xff, 0xe0]).buffer);
+        const image = await mcp__fixture__image();
+        display(image);
+    ";
+    let answer = gateway.execute_typescript(code);
+    let content = answer.raw["content"].as_array().unwrap();
+    let shown: Vec<&Value> = content.iter().filter(|block| block["type"] != "text").collect();
+    let png = json!({ "type": "image", "data": "iVBORw0KGgouLi4=", "mimeType": "image/png" });
+    let jpeg = json!({ "type": "image", "data": "/9j/4A==", "mimeType": "image/jpeg" });
+    let (of_tool, _) = images(&mut gateway, "image = await mcp__fixture__image()\ndisplay(image)");
+    assert_eq!(shown, [&png, &jpeg, &of_tool[0]]);
+    assert_eq!(answer.text, "[Script executed successfully]\na chart:\n");
+}
+
+#[test]
 fn what_cannot_be_shown_is_an_error() {
     let mut gateway = Gateway::new();
     let unknown = gateway.fails("display(b'plain')");

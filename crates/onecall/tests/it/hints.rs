@@ -88,6 +88,28 @@ fn what_programs_cannot_do_is_said_in_a_line() {
 }
 
 #[test]
+fn a_package_that_needs_the_network_is_answered_with_the_same_line() {
+    let mut gateway = gateway();
+    for package in ["requests", "httpx", "aiohttp"] {
+        for code in [
+            format!("import {package}\n{package}.get('https://example.com')"),
+            format!("from {package} import Client"),
+            format!("def load():\n    import {package}\nload()"),
+        ] {
+            // The embedded Python has no packages, wherever it runs.
+            let text = failed(&gateway.execute_on("python", &code));
+            assert_eq!(hint(&text), Some(NETWORK), "{code}\n{text}");
+            assert!(
+                text.contains(&format!("ModuleNotFoundError: No module named '{package}'")),
+                "{text}"
+            );
+        }
+    }
+    let text = failed(&gateway.execute_on("python", "import pandas"));
+    assert_eq!(hint(&text), None, "{text}");
+}
+
+#[test]
 fn a_reason_counts_and_what_happened_before_does_not() {
     let mut gateway = gateway();
     let caught = "import socket\ntry:\n    socket.getaddrinfo('example.com', 80)\n\

@@ -89,8 +89,8 @@ fn what_is_not_there_is_told_with_what_is() {
     let said = [
         (
             "import { findBook } from './mcp-apis/library/query'; findBook",
-            "'./mcp-apis/library/query' has no tool 'findBook'. Did you mean: findBooks or \
-             find_books?",
+            "'./mcp-apis/library/query' has no tool 'findBook'. Did you mean: 'findBooks' or \
+             'find_books'?",
         ),
         (
             "import { addBook } from './mcp-apis/library/query'; addBook",
@@ -99,11 +99,11 @@ fn what_is_not_there_is_told_with_what_is() {
         ),
         (
             "import it from './mcp-apis/library/qurey'; it",
-            "server 'library' has no tool or category 'qurey'. Did you mean: query?",
+            "server 'library' has no tool or category 'qurey'. Did you mean: 'query'?",
         ),
         (
             "import it from './mcp-apis/library/query/find_book.js'; it",
-            "server 'library' has no tool 'find_book'. Did you mean: find_books or findBooks?",
+            "server 'library' has no tool 'find_book'. Did you mean: 'find_books' or 'findBooks'?",
         ),
         (
             "import it from './mcp-apis/library/query/shelve'; it",
@@ -123,13 +123,13 @@ fn what_is_not_there_is_told_with_what_is() {
         ),
         (
             "import { clearCach } from './mcp-apis/client'; clearCach",
-            "'./mcp-apis/client' has no function 'clearCach'. Did you mean: clearCache?",
+            "'./mcp-apis/client' has no function 'clearCach'. Did you mean: 'clearCache'?",
         ),
         (
             "import net from 'node:net'; net",
             "'node:net' cannot be imported: a program has what JavaScript has, and tools from \
-             './servers/<server>' or './mcp-apis/<server>/<category>', and 'fs' and 'path' for the \
-             workspace; there are no packages and no network",
+             './servers/<server>' or './mcp-apis/<server>/<category>', 'fs' and 'path' for the \
+             workspace, and hashes from 'crypto'; there are no packages and no network",
         ),
     ];
     for (code, expected) in said {
@@ -157,7 +157,7 @@ fn tools_are_called_by_name_through_the_client() {
         printed(&gateway.execute_typescript(code)),
         "1\n2\n3\n4 true 0\n\
          ToolError: there is no tool 'mcp_library_find_book'. Did you mean: \
-         mcp__library__find_books or mcp__library__add_book?\n\
+         'mcp__library__find_books' or 'mcp__library__add_book'?\n\
          ToolError: 'shelve' is not available in execute_program\n\
          ToolError: 'mcp_library_shelve' is not available in execute_program\n"
     );

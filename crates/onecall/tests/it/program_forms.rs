@@ -286,7 +286,7 @@ fn tools_are_found_by_names_in_strings() {
     6 7
     KeyError: "name 'mcp__fixture__ad' is not defined. Did you mean: 'mcp__fixture__add'?"
     NameError: name 'mcp__fixture__ad' is not defined. Did you mean: 'mcp__fixture__add'?
-    AttributeError: there is no tool 'ad_'. Did you mean: mcp__fixture__add?
+    AttributeError: there is no tool 'ad_'. Did you mean: 'mcp__fixture__add'?
     mcp__fixture__add True
     "#);
 }

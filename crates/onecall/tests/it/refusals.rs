@@ -117,6 +117,57 @@ print(tools.add(1, 2), await mcp__fixture__add(1, 2), await tools.async_add(1, 2
 }
 
 #[test]
+fn a_dry_run_of_typescript_says_the_same() {
+    let (mut gateway, received) = Gateway::with_message_log(&json!({}));
+    let dry_run = |gateway: &mut Gateway, code: &str| {
+        let arguments = json!({ "code": code, "dry_run": true, "language": "typescript" });
+        gateway.session.call_tool("execute_program", arguments)
+    };
+    let code = "
+import { rows as list } from './servers/fixture';
+class Total { constructor(public sum: number) {} }
+const after: Function = () => 1;
+const rows = await list({ count: 3 });
+for (const row of rows) await mcp__fixture__echo({ value: row });
+console.log(await tools.add(1, 2), await mcp__fixture__add(1, 2), new Total(1).constructor.name, after);
+const echo = async (value) => await mcp__fixture__echo({ value });
+";
+    let answer = dry_run(&mut gateway, code);
+    assert!(!answer.is_error);
+    assert_snapshot!(answer.text, @"
+    [Dry run: nothing was executed]
+    mcp__fixture__add: read-only; at most 2 times, line 7
+    mcp__fixture__echo: read-only; any number of times, lines 6, 8
+    mcp__fixture__rows: read-only; at most once, line 5
+    ");
+    assert_eq!(received.calls("rows"), 0);
+    assert_snapshot!(dry_run(&mut gateway, "console.log(1)").text, @"
+    [Dry run: nothing was executed]
+    It calls no tools.
+    ");
+    let any = "[Dry run: nothing was executed]\n\
+               It may call any tool: it computes names or hands `tools` on.";
+    for code in ["const f = tools[name]", "new Function('return 1')()"] {
+        assert_eq!(dry_run(&mut gateway, code).text, any, "{code}");
+    }
+    let refused = "await mcp__fixture__add({ a: 1 });\nawait mcp__fixture__ech({ value: 1 });";
+    assert_snapshot!(dry_run(&mut gateway, refused).text, @r"
+    [Dry run: nothing was executed]
+    mcp__fixture__add: read-only; at most once, line 1
+    mcp__fixture__ech: cannot be called; at most once, line 2
+    [It would not run]
+    [Nothing was executed]
+    <program>:1:7
+        await mcp__fixture__add({ a: 1 });
+    TypeError: mcp__fixture__add(): 'b' is missing
+        await mcp__fixture__add({ a: number; b: number }): Promise<number>
+    <program>:2:7
+        await mcp__fixture__ech({ value: 1 });
+    ReferenceError: mcp__fixture__ech is not defined. Did you mean: 'mcp__fixture__echo'?
+    ");
+}
+
+#[test]
 fn the_command_line_has_dry_runs_too() {
     let home = Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }));
     let path = home.write("program.py", "await mcp__fixture__add(1)").display().to_string();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, fixture, script};
+use crate::support::{Gateway, fixture, printed, script};
 
 /// A server with these resources, each of which holds its own address.
 fn library(name: &str, uris: &[&str]) -> Value {
@@ -89,13 +89,71 @@ fn a_resource_is_read_from_the_server_that_has_it() {
     '["films"]'
     {'uri': 'img://1', 'mimeType': 'image/png', 'blob': 'AAAA'}
     '["books"]'
-    'read_resource' failed: several servers have it; say which with server=, one of 'books', 'films'
-    'read_resource' failed: no server lists it; say which one has it with server=
+    'read_resource' failed: several servers have it; say which as 'server', one of 'books', 'films'
+    'read_resource' failed: no server lists it; say which one has it as 'server'
     'read_resource' failed: it was not called, because its arguments do not fit:
       uri: 1 is of type integer, not string
       await read_resource(uri: str, server: str | None = None) -> Any
     'read_resource' failed: there is no server 'nobody'; there are 'books', 'films', 'plain'
     'read_resource' failed: the server has no resources
+    "#);
+}
+
+#[test]
+fn typescript_programs_use_resources_and_prompts_alike() {
+    let mut gateway = gateway();
+    let code = "
+        for (const it of await list_resources()) console.log(it.server, it.uri);
+        for (const it of await list_resource_templates('films')) console.log(it.server, it.uriTemplate);
+        for (const it of await list_prompts()) console.log(it.server, it.name, it.arguments);
+        console.log(await list_resources('plain'));
+        console.log([await read_resource('book://1')]);
+        console.log([await read_resource('both://1', 'films')]);
+        console.log([await read_resource({ uri: 'films://7' })]);
+        console.log(await read_resource({ uri: 'img://1', server: 'films' }));
+        console.log([await tools.read_resource('book://1')]);
+        const prompt = await get_prompt('books', 'greet', { who: 'Ada' });
+        console.log(prompt.description, JSON.parse(prompt.messages[0].content.text));
+        for (const wrong of [
+          () => read_resource('both://1'),
+          () => read_resource('none://1'),
+          () => read_resource(1),
+          () => read_resource('x', 'nobody'),
+          () => read_resource('x', 'plain'),
+          () => get_prompt('books'),
+        ]) {
+          try {
+            await wrong();
+          } catch (error) {
+            console.log(error.message);
+          }
+        }
+    ";
+    insta::assert_snapshot!(printed(&gateway.execute_typescript(code)), @r#"
+    books book://1
+    books both://1
+    films both://1
+    films img://1
+    films films://{id}
+    books greet [ { name: 'who', required: true } ]
+    films greet [ { name: 'who', required: true } ]
+    []
+    [ '["books"]' ]
+    [ '["films"]' ]
+    [ '["films"]' ]
+    { uri: 'img://1', mimeType: 'image/png', blob: 'AAAA' }
+    [ '["books"]' ]
+    d { name: 'greet', arguments: { who: 'Ada' } }
+    'read_resource' failed: several servers have it; say which as 'server', one of 'books', 'films'
+    'read_resource' failed: no server lists it; say which one has it as 'server'
+    'read_resource' failed: it was not called, because its arguments do not fit:
+      uri: 1 is of type integer, not string
+      await read_resource({ uri: string; server?: string }): Promise<unknown>
+    'read_resource' failed: there is no server 'nobody'; there are 'books', 'films', 'plain'
+    'read_resource' failed: the server has no resources
+    'get_prompt' failed: it was not called, because its arguments do not fit:
+      'name' is missing
+      await get_prompt({ server: string; name: string; arguments?: Record<string, string> }): Promise<unknown>
     "#);
 }
 

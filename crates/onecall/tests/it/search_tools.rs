@@ -133,6 +133,13 @@ fn people_find_the_same() {
         signatures.stdout,
         "await mcp__fixture__add(a: float, b: float) -> float\n  Adds two numbers.\n"
     );
+    let typescript = "await mcp__fixture__add({ a: number; b: number }): Promise<number>";
+    let of = ["tools", "add two numbers", "--limit", "1", "--detail", "signatures"];
+    let wanted = tools(&[&of[..], &["--language", "typescript"]].concat());
+    assert_eq!(wanted.stdout, format!("{typescript}\n  Adds two numbers.\n"));
+    let json = tools(&[&of[..], &["--language", "typescript", "--json"]].concat());
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json[0]["signature"], typescript);
     let names = tools(&["tools", "add two numbers", "--limit", "1", "--json"]);
     let expected = json!([{ "name": "mcp__fixture__add", "description": "Adds two numbers." }]);
     assert_eq!(serde_json::from_str::<Value>(&names.stdout).unwrap(), expected);

@@ -47,9 +47,9 @@ fn tools_are_called_in_every_way() {
         ("Object.keys(tools).includes('mcp__fixture__add')", "true"),
         (
             "mcp__fixture__ech",
-            "ReferenceError: mcp__fixture__ech is not defined. Did you mean: mcp__fixture__echo?",
+            "ReferenceError: mcp__fixture__ech is not defined. Did you mean: 'mcp__fixture__echo'?",
         ),
-        ("tools.ad", "ReferenceError: there is no tool 'ad'. Did you mean: mcp__fixture__add?"),
+        ("tools.ad", "ReferenceError: there is no tool 'ad'. Did you mean: 'mcp__fixture__add'?"),
     ]);
 }
 
@@ -61,8 +61,84 @@ fn help_prints_how_to_call_a_tool() {
     for code in ["help(tools.add)", "help(mcp__fixture__add)", "help('mcp__fixture__add')"] {
         assert_eq!(printed(&gateway.execute_typescript(code)), add, "{code}");
     }
-    let unknown = failed(&gateway.execute_typescript("help('nothing')"));
-    assert!(unknown.contains("ToolError: help() takes tools; 'nothing' is none"), "{unknown}");
+    let read = "await read_resource({ uri: string; server?: string }): Promise<unknown>  \
+                // not declared; print a small result first\n\
+                A resource: its text, or a dict with mimeType and base64 blob.\n";
+    for code in ["help(read_resource)", "help('read_resource')", "help(tools.read_resource)"] {
+        assert_eq!(printed(&gateway.execute_typescript(code)), read, "{code}");
+    }
+    for (code, expected) in [
+        ("help('xylophone')", "ToolError: help() takes tools; there is no tool 'xylophone'"),
+        (
+            "help('ad')",
+            "ToolError: help() takes tools; there is no tool 'ad'. Did you mean: \
+             'mcp__fixture__add'?",
+        ),
+    ] {
+        let text = failed(&gateway.execute_typescript(code));
+        assert!(text.lines().any(|line| line == expected), "{text}");
+    }
+}
+
+#[test]
+fn names_that_are_meant_are_said_in_the_same_words_before_and_in_a_run() {
+    let mut gateway = Gateway::new();
+    let said = |gateway: &mut Gateway, code: &str| {
+        let text = failed(&gateway.execute_typescript(code));
+        let line = text.lines().find(|line| line.starts_with("ReferenceError: "));
+        (line.unwrap_or(&text).to_owned(), text.contains("[Nothing was executed]"))
+    };
+    for code in ["mcp__fixture__ech", "tools.ech"] {
+        let (before, is_refused) = said(&mut gateway, &format!("await {code}({{ value: 1 }})"));
+        let (during, is_refused_too) =
+            said(&mut gateway, &format!("if (Date.now() > 0) await {code}({{ value: 1 }})"));
+        assert_eq!((is_refused, is_refused_too), (true, false), "{code}");
+        assert!(before.ends_with("Did you mean: 'mcp__fixture__echo'?"), "{before}");
+        assert_eq!(before, during, "{code}");
+    }
+}
+
+#[test]
+fn digests_are_those_of_node() {
+    check(&[
+        (
+            "[...new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode('é')))].length",
+            "32",
+        ),
+        (
+            "(await import('node:crypto')).createHash('sha256').update('a').update(new Uint8Array([98])).digest('hex')",
+            "fb8e20fc2e4c3f248c60c39bd652f3c1347298bb977b8b4d5903b85055620603",
+        ),
+        (
+            "(await import('crypto')).createHash('sha1').update('abc').digest('hex')",
+            "a9993e364706816aba3e25717850c26c9cd0d89d",
+        ),
+        (
+            "(await import('crypto')).createHash('md5').update('abc').digest('base64')",
+            "kAFQmDzST7DWlj99KOF/cg==",
+        ),
+        (
+            "(await import('crypto')).createHash('SHA-512').update('').digest('hex').slice(0, 16)",
+            "cf83e1357eefb8bd",
+        ),
+        (
+            "(await import('crypto')).createHmac('sha256', 'key').update('The quick brown fox jumps over the lazy dog').digest('hex')",
+            "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8",
+        ),
+        (
+            "(await import('crypto')).createHash('sha3')",
+            "Error: there is no hash 'sha3', only md5, sha1, sha224, sha256, sha384 and sha512",
+        ),
+        (
+            "await crypto.subtle.digest('MD5', new Uint8Array(1))",
+            "NotSupportedError: Unrecognized algorithm name",
+        ),
+        (
+            "await crypto.subtle.digest('SHA-1', 'text')",
+            "TypeError: data must be an ArrayBuffer or a typed array",
+        ),
+        ("(await import('crypto')).randomBytes(5).length", "5"),
+    ]);
 }
 
 #[test]
@@ -113,7 +189,7 @@ fn tools_are_imported_from_their_server() {
         ),
         "<program>:1:10\nimport { lisEmployees } from './servers/financial-data';\n         ^\n\
          SyntaxError: './servers/financial-data' has no tool 'lisEmployees'. Did you mean: \
-         listEmployees or list_employees?",
+         'listEmployees' or 'list_employees'?",
     );
     assert_eq!(
         fails(&mut gateway, "const x = 1;\nimport * as it from './servers/sales';\nit;"),

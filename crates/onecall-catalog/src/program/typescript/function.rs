@@ -1,11 +1,6 @@
-//! The functions of a TypeScript program that can be followed, and statements that leave a body.
+//! The functions of a TypeScript program that can be followed.
 
-use oxc_ast::ast::{
-    ArrowFunctionExpression, Class, Expression, Function, ReturnStatement, Statement,
-    ThrowStatement,
-};
-use oxc_ast_visit::Visit;
-use oxc_syntax::scope::ScopeFlags;
+use oxc_ast::ast::{ArrowFunctionExpression, Expression, Function};
 
 use super::wrapper::unwrapped;
 
@@ -36,32 +31,4 @@ impl<'s, 'a> FollowedFunction<'s, 'a> {
     pub(super) fn is_generator(self) -> bool {
         matches!(self, Self::Function(it) if it.generator)
     }
-}
-
-/// Whether a statement may return from the function or the program, or throw an exception, so that
-/// the statements after it may not run.
-pub(super) fn may_leave(statement: &Statement<'_>) -> bool {
-    let mut exits = Exits { found: false };
-    exits.visit_statement(statement);
-    exits.found
-}
-
-struct Exits {
-    found: bool,
-}
-
-impl<'a> Visit<'a> for Exits {
-    fn visit_return_statement(&mut self, _it: &ReturnStatement<'a>) {
-        self.found = true;
-    }
-
-    fn visit_throw_statement(&mut self, _it: &ThrowStatement<'a>) {
-        self.found = true;
-    }
-
-    fn visit_function(&mut self, _it: &Function<'a>, _flags: ScopeFlags) {}
-
-    fn visit_arrow_function_expression(&mut self, _it: &ArrowFunctionExpression<'a>) {}
-
-    fn visit_class(&mut self, _it: &Class<'a>) {}
 }

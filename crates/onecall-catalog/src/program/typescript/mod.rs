@@ -4,11 +4,15 @@ mod arguments;
 mod calls;
 mod certain_path;
 mod depth;
+mod exits;
 mod function;
 mod import_target;
+mod known_values;
 mod literal;
 mod names;
 mod parse;
+mod result_use;
+mod value_functions;
 mod wrapper;
 
 pub use depth::nesting_depth;

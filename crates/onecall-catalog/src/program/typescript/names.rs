@@ -1,15 +1,18 @@
 //! Collects the names that a TypeScript program binds, and what it imports. A bound name is not a
 //! tool, wherever the program binds it, unless it is an imported tool.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use onecall_core::ToolCategory;
 use oxc_ast::ast::{
-    AssignmentTargetPropertyIdentifier, BindingIdentifier, Expression, IdentifierName,
-    IdentifierReference, ImportDeclaration, ImportDeclarationSpecifier, ImportExpression, Program,
-    SimpleAssignmentTarget,
+    AssignmentTargetPropertyIdentifier, AssignmentTargetPropertyProperty, BinaryExpression,
+    BindingIdentifier, BindingProperty, Expression, IdentifierReference, ImportDeclaration,
+    ImportDeclarationSpecifier, ImportExpression, Program, PropertyKey, SimpleAssignmentTarget,
+    StaticMemberExpression, StringLiteral, TSClassImplements, TSInterfaceHeritage, TSType,
+    TemplateElement, UnaryExpression,
 };
 use oxc_ast_visit::{Visit, walk};
+use oxc_syntax::operator::{BinaryOperator, UnaryOperator};
 
 use super::import_target::ImportTarget;
 use super::wrapper::unwrapped;
@@ -18,8 +21,21 @@ use crate::program::{TOOL_PREFIX, TOOLS};
 /// The attributes of `tools` that are not tools.
 const OWN_ATTRIBUTES: [&str; 3] = ["search", "then", "toJSON"];
 
+/// The property of a value that is the function that made it.
+const CONSTRUCTOR: &str = "constructor";
+
+/// The class of all functions, which makes functions of text.
+const FUNCTION: &str = "Function";
+
 /// Names that allow a program to bind other names invisibly.
-const INVISIBLE_BINDERS: [&str; 4] = ["Function", "constructor", "eval", "globalThis"];
+const INVISIBLE_BINDERS: [&str; 4] = [FUNCTION, CONSTRUCTOR, "eval", "globalThis"];
+
+/// Names with which a program can give values properties that they do not have by themselves.
+const PROPERTY_MAKERS: [&str; 6] =
+    ["__proto__", "assign", "defineProperties", "defineProperty", "prototype", "setPrototypeOf"];
+
+/// Methods that remove items from an array, a map or a set.
+const REMOVING_METHODS: [&str; 6] = ["clear", "delete", "deleteProperty", "pop", "shift", "splice"];
 
 /// The functions of the client module that call a tool by its name.
 const CALLS_BY_NAME: [&str; 2] = ["call", "callMCPTool"];
@@ -38,9 +54,15 @@ enum Imported<'a> {
 pub(super) struct BoundNames<'a> {
     /// How often each name is bound.
     bound: HashMap<&'a str, usize>,
+    /// The properties that the program assigns to; they count as bound, too.
+    assigned_properties: HashSet<&'a str>,
     imported: HashMap<&'a str, Imported<'a>>,
     /// Whether names may be bound in ways that cannot be analysed.
     has_invisible_bindings: bool,
+    /// Whether values may get properties and methods in ways that cannot be analysed.
+    makes_properties: bool,
+    /// Whether items may be removed from an array, a map, a set or an object.
+    removes_items: bool,
     /// Whether the program imports something that reaches tools by computed names.
     imports_any_tool: bool,
 }
@@ -89,6 +111,25 @@ impl<'a> BoundNames<'a> {
     /// Whether a name is bound exactly once.
     pub(super) fn is_bound_once(&self, name: &str) -> bool {
         self.bound.get(name) == Some(&1)
+    }
+
+    /// Whether values have only the properties and methods that the source shows.
+    pub(super) fn knows_properties(&self) -> bool {
+        !self.makes_properties
+    }
+
+    /// Whether the program may remove items from an array, a map, a set or an object.
+    pub(super) fn removes_items(&self) -> bool {
+        self.removes_items
+    }
+
+    /// The object and the name of a method of a global object that the program does not change.
+    pub(super) fn global_method(&self, callee: &Expression<'a>) -> Option<(&'a str, &'a str)> {
+        let Expression::StaticMemberExpression(it) = callee else { return None };
+        let Expression::Identifier(object) = unwrapped(&it.object) else { return None };
+        let (object, name) = (object.name.as_str(), it.property.name.as_str());
+        let is_changed = self.is_bound(object) || self.assigned_properties.contains(name);
+        (!is_changed).then_some((object, name))
     }
 
     /// The tool that an expression refers to, if it refers to one by a name.
@@ -142,6 +183,20 @@ impl<'a> BoundNames<'a> {
 
     fn check_name(&mut self, name: &str) {
         self.has_invisible_bindings |= INVISIBLE_BINDERS.contains(&name);
+    }
+
+    /// Takes note of a property that is read.
+    fn read_property(&mut self, name: &str) {
+        self.check_name(name);
+        self.makes_properties |= PROPERTY_MAKERS.contains(&name);
+        self.removes_items |= REMOVING_METHODS.contains(&name);
+    }
+
+    /// Takes note of a property that a pattern takes out of a value.
+    fn take_out(&mut self, key: &PropertyKey<'a>) {
+        if let PropertyKey::StaticIdentifier(key) = key {
+            self.read_property(key.name.as_str());
+        }
     }
 
     /// What a default import or an import of everything is.
@@ -210,9 +265,63 @@ impl<'a> Visit<'a> for BoundNames<'a> {
         self.check_name(it.name.as_str());
     }
 
-    fn visit_identifier_name(&mut self, it: &IdentifierName<'a>) {
-        self.check_name(it.name.as_str());
+    // A key of an object, a class or an import only names a member. To read `constructor` reaches a
+    // function, except for its name: `error.constructor.name`.
+    fn visit_static_member_expression(&mut self, it: &StaticMemberExpression<'a>) {
+        if it.property.name == "name"
+            && let Expression::StaticMemberExpression(inner) = unwrapped(&it.object)
+            && inner.property.name == CONSTRUCTOR
+        {
+            return self.visit_expression(&inner.object);
+        }
+        self.read_property(it.property.name.as_str());
+        walk::walk_static_member_expression(self, it);
     }
+
+    // `value["constructor"]`, and every other way to reach a property by its name.
+    fn visit_string_literal(&mut self, it: &StringLiteral<'a>) {
+        self.has_invisible_bindings |= it.value == CONSTRUCTOR;
+        self.removes_items |= REMOVING_METHODS.contains(&it.value.as_str());
+    }
+
+    fn visit_template_element(&mut self, it: &TemplateElement<'a>) {
+        self.has_invisible_bindings |= it.value.raw == CONSTRUCTOR;
+    }
+
+    fn visit_binding_property(&mut self, it: &BindingProperty<'a>) {
+        self.take_out(&it.key);
+        walk::walk_binding_property(self, it);
+    }
+
+    fn visit_assignment_target_property_property(
+        &mut self,
+        it: &AssignmentTargetPropertyProperty<'a>,
+    ) {
+        self.take_out(&it.name);
+        walk::walk_assignment_target_property_property(self, it);
+    }
+
+    // `value instanceof Function` only compares.
+    fn visit_binary_expression(&mut self, it: &BinaryExpression<'a>) {
+        let is_comparison = it.operator == BinaryOperator::Instanceof
+            && matches!(unwrapped(&it.right), Expression::Identifier(it) if it.name == FUNCTION);
+        match is_comparison {
+            true => self.visit_expression(&it.left),
+            false => walk::walk_binary_expression(self, it),
+        }
+    }
+
+    fn visit_unary_expression(&mut self, it: &UnaryExpression<'a>) {
+        self.removes_items |= it.operator == UnaryOperator::Delete;
+        walk::walk_unary_expression(self, it);
+    }
+
+    // What a type refers to is not there when the program runs.
+    fn visit_ts_type(&mut self, _it: &TSType<'a>) {}
+
+    fn visit_ts_class_implements(&mut self, _it: &TSClassImplements<'a>) {}
+
+    fn visit_ts_interface_heritage(&mut self, _it: &TSInterfaceHeritage<'a>) {}
 
     fn visit_simple_assignment_target(&mut self, it: &SimpleAssignmentTarget<'a>) {
         if let SimpleAssignmentTarget::AssignmentTargetIdentifier(it) = it {
@@ -220,7 +329,11 @@ impl<'a> Visit<'a> for BoundNames<'a> {
         }
         // `tools.x = …` and `Promise.all = …` change the meaning of a name as well.
         if let SimpleAssignmentTarget::StaticMemberExpression(it) = it {
-            self.bind(it.property.name.as_str());
+            let name = it.property.name.as_str();
+            self.bind(name);
+            self.assigned_properties.insert(name);
+            // `rows.length = 0` empties an array.
+            self.removes_items |= name == "length";
         }
         walk::walk_simple_assignment_target(self, it);
     }
@@ -230,6 +343,7 @@ impl<'a> Visit<'a> for BoundNames<'a> {
         it: &AssignmentTargetPropertyIdentifier<'a>,
     ) {
         self.bind(it.binding.name.as_str());
+        self.read_property(it.binding.name.as_str());
         walk::walk_assignment_target_property_identifier(self, it);
     }
 

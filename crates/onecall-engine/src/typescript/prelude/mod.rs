@@ -14,7 +14,7 @@ macro_rules! part {
 
 /// The parts of the prelude. Each is a function that uses what the ones before it have created.
 /// Stack traces leave out frames of these files.
-const PARTS: [(&str, &str); 18] = [
+const PARTS: [(&str, &str); 19] = [
     part!("originals"),
     part!("content"),
     part!("inspect"),
@@ -30,6 +30,7 @@ const PARTS: [(&str, &str); 18] = [
     part!("display"),
     part!("files"),
     part!("process"),
+    part!("hash"),
     part!("literals"),
     part!("cache"),
     part!("client"),

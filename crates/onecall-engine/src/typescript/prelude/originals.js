@@ -76,6 +76,7 @@
     typedArrayLength: getterOf(typedArray, "length"),
     then: uncurry(Promise.prototype.then),
     errorText: uncurry(Error.prototype.toString),
+    fromCharCode: String.fromCharCode,
     json: JSON.stringify,
     Map,
     Set,

@@ -114,7 +114,7 @@
   const missing = (name) => {
     if (ABSENT[name] !== undefined) return new o.ReferenceError(`${name} is not available: ${ABSENT[name]}`);
     const { nearest } = resolveName(name);
-    const hint = nearest.length > 0 ? `. Did you mean: ${o.join(nearest, " or ")}?` : "";
+    const hint = nearest.length > 0 ? `. Did you mean: '${o.join(nearest, "' or '")}'?` : "";
     return new o.ReferenceError(`${name} is not defined${hint}`);
   };
 
@@ -199,9 +199,9 @@
   setGlobal("help", function help(...things) {
     for (let i = 0; i < things.length; i++) {
       const name = typeof things[i] === "function" ? things[i].name : hooks.text(things[i]);
-      const found = hooks.ask("search", { query: name, limit: 1, language: "typescript" })[0];
-      if (found === undefined || found.name !== name) throw new ToolError(`help() takes tools; '${name}' is none`);
-      hooks.write(o.join([found.signature, found.description ?? ""], "\n"), false);
+      const answer = hooks.ask("find", { name });
+      if (!o.hasOwn(answer, "name")) throw new ToolError(`help() takes tools; ${answer.problem}`);
+      hooks.write(answer.documentation, false);
     }
   });
 

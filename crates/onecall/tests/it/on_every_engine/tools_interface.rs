@@ -63,7 +63,7 @@ fn a_prefix_makes_a_coroutine_of_a_tool() {
                 print(error)
     ";
     let expected = "[3, 7, 11] 15\n\
-                    there is no tool 'async_ad'. Did you mean: mcp__fixture__add?\n\
+                    there is no tool 'async_ad'. Did you mean: 'mcp__fixture__add'?\n\
                     'async_echo' is not available in execute_program\n\
                     there is no tool 'async_'\n\
                     'mcp_fixture_echo' is not available in execute_program\n";
@@ -109,8 +109,8 @@ fn a_name_that_is_none_is_explained() {
                 print(error)
         print(hasattr(tools, '__len__'))
     ";
-    let expected = "there is no tool 'mcp__one__ad'. Did you mean: mcp__one__add?\n\
-                    several tools are named 'add'; write mcp__one__add or mcp__two__add\n\
+    let expected = "there is no tool 'mcp__one__ad'. Did you mean: 'mcp__one__add'?\n\
+                    several tools are named 'add'; write 'mcp__one__add' or 'mcp__two__add'\n\
                     'crash' is not available in execute_program\n\
                     'mcp__one__crash' is not available in execute_program\n\
                     there is no tool 'zzzzzzzzzzzz'\nFalse\n";
