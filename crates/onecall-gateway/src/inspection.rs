@@ -5,16 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use onecall_bridge::{DefinitionPart, PinError, PinState, Pins, VersionedPins};
-use onecall_catalog::ToolDefinition;
+use onecall_catalog::{ToolDefinition, ask_rule, permits};
 use onecall_core::{
-    AccessRequest, Digest, Language, Principal, RunContext, RunId, RunKind, ServerName, ToolSpec,
+    AccessPolicy, AccessRequest, AnswerForm, Decision, Digest, Freshness, Language, LogIndex,
+    PolicyRule, Principal, ResolvedCall, RunContext, RunId, RunKind, ServerName, ToolError,
+    ToolSpec,
 };
-use onecall_policy::Explanation;
+use onecall_policy::{ExplainedPolicy, ListedPolicy};
+use onecall_runtime::UserAccess;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::Gateway;
 use crate::gateway::shared_servers;
+use crate::{Gateway, LastKnownTools};
 
 /// A tool of a pinned server that is not as it was pinned.
 #[derive(Clone, Debug)]
@@ -61,26 +64,82 @@ pub enum AcceptError {
     Pins(#[from] PinError),
 }
 
+/// How a call would be decided, and what came of each policy.
+#[derive(Clone, Debug)]
+pub struct CallExplanation {
+    /// The decision.
+    pub decision: Decision,
+    /// The policy that permits the call, if there are policies and one does.
+    pub permitted_by: Option<PolicyRule>,
+    /// All policies, in the order of the files and lines.
+    pub policies: Vec<ExplainedPolicy>,
+}
+
 impl Gateway {
-    /// Explains how a call of this user would be decided; `None` if there are no policies.
+    /// Explains how a call of a program of this user would be decided, as a call that is made is decided. `client`
+    /// is the name of the user's client.
     #[must_use]
     pub fn explain_call(
         &self,
         principal: Principal,
-        tool: &ToolSpec,
+        client: &str,
+        tool: &Arc<ToolSpec>,
+        known: &LastKnownTools,
         arguments: &RawValue,
-    ) -> Option<Explanation> {
-        let policies = self.shared.policies.as_ref()?;
+    ) -> CallExplanation {
+        let principal = Arc::new(principal);
         let run = RunContext {
             id: RunId::from_existing("explained"),
             kind: RunKind::Program,
-            principal: Arc::new(principal),
-            client: String::new(),
+            principal: Arc::clone(&principal),
+            client: client.to_owned(),
             program: Some(Digest::of("")),
             language: Language::default(),
             caller: None,
         };
-        Some(policies.current().explain(&AccessRequest { run: &run, tool, arguments }))
+        let call = ResolvedCall {
+            id: 0,
+            name: tool.callable.clone(),
+            tool: self.callable_tool(tool, known),
+            revision: 0,
+            arguments: arguments.to_owned(),
+            form: AnswerForm::default(),
+            freshness: Freshness::default(),
+            site: None,
+            run: Arc::new(run),
+            log_index: LogIndex::default(),
+        };
+        let policies = self.shared.policies.as_ref().map(|policies| policies.current());
+        let policy = policies.clone().map(|policies| policies as Arc<dyn AccessPolicy>);
+        let ask = self.config().approvals.as_ref().map(|approvals| approvals.policy());
+        let ask = ask.unwrap_or_default();
+        let access = UserAccess { principal, policy };
+        let (decision, permitted_by) = access.decide(&call, |spec| ask_rule(&ask, spec));
+        let request = AccessRequest { run: &call.run, tool, arguments };
+        let explained = policies.map(|policies| policies.explain(&request).policies);
+        CallExplanation { decision, permitted_by, policies: explained.unwrap_or_default() }
+    }
+
+    /// The tool, or why programs cannot call it.
+    fn callable_tool(
+        &self,
+        tool: &Arc<ToolSpec>,
+        known: &LastKnownTools,
+    ) -> Result<Arc<ToolSpec>, ToolError> {
+        let name = tool.callable.clone();
+        if !permits(&self.config().tools, tool) {
+            return Err(ToolError::NotAvailable { name });
+        }
+        match known.quarantine_of(tool) {
+            Some(quarantined) => Err(ToolError::Quarantined { name, why: quarantined.to_string() }),
+            None => Ok(Arc::clone(tool)),
+        }
+    }
+
+    /// The policies that are in force, in the order of the files and lines.
+    #[must_use]
+    pub fn listed_policies(&self) -> Vec<ListedPolicy> {
+        self.shared.policies.as_ref().map_or(Vec::new(), |policies| policies.current().list())
     }
 
     /// The tools of a pinned server that differ from their pins, as far as the server has listed them.

@@ -116,6 +116,13 @@ impl LastKnownTools {
         self.catalog.tools().chain(quarantined).cloned().collect()
     }
 
+    /// The tool as it is in quarantine, if programs cannot call it for that reason.
+    pub(crate) fn quarantine_of(&self, tool: &ToolSpec) -> Option<&QuarantinedTool> {
+        let is_callable = self.catalog.get(tool.callable.as_str()).is_some();
+        let mut quarantined = self.quarantined.iter().filter(|_| !is_callable);
+        quarantined.find(|it| it.spec.callable == tool.callable)
+    }
+
     /// Whether the tools of every server that could have some are known.
     pub(crate) fn is_complete(&self) -> bool {
         self.unknown.is_empty()

@@ -44,7 +44,7 @@ pub use fleet::{
     InvalidProof, PROOF_HEADER, ProvenRequest,
 };
 pub use gateway::{Gateway, GatewayStorage, ToolNotFound};
-pub use inspection::{AcceptError, ChangedPart, ChangedTool, PinChanges};
+pub use inspection::{AcceptError, CallExplanation, ChangedPart, ChangedTool, PinChanges};
 pub use last_known_tools::{LastKnownTools, Refresh};
 pub use list_changes::ListChanges;
 pub use listing_store::ListingStore;

@@ -22,6 +22,19 @@ pub struct Explanation {
     pub policies: Vec<ExplainedPolicy>,
 }
 
+/// A policy that is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedPolicy {
+    /// The name of the policy.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// The line at which it begins.
+    pub line: usize,
+    /// The policy as it is written.
+    pub text: String,
+}
+
 /// What came of one policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedPolicy {
@@ -53,6 +66,17 @@ pub enum PolicyResult {
 }
 
 impl Policies {
+    /// All policies, in the order of the files and lines.
+    #[must_use]
+    pub fn list(&self) -> Vec<ListedPolicy> {
+        let listed = self.source().policies.iter().map(|policy| {
+            let (file, line) = policy.place();
+            let (name, text) = (policy.name.clone(), policy.text().to_owned());
+            ListedPolicy { name, file: file.to_owned(), line, text }
+        });
+        listed.collect()
+    }
+
     /// Decides about a call, and explains the decision.
     #[must_use]
     pub fn explain(&self, request: &AccessRequest<'_>) -> Explanation {

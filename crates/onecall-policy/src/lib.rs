@@ -27,7 +27,7 @@ mod scope;
 mod source;
 mod validate;
 
-pub use explain::{ExplainedPolicy, Explanation, PolicyResult};
+pub use explain::{ExplainedPolicy, Explanation, ListedPolicy, PolicyResult};
 pub use files::PolicyFile;
 pub use function::function_definition;
 pub use policies::Policies;

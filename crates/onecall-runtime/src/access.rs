@@ -41,6 +41,19 @@ impl UserAccess {
         self.policy.as_ref().is_some_and(|policy| policy.asks())
     }
 
+    /// Decides about a call: the policy first, then the rules of `approvals`, which `ask` finds for a tool. The
+    /// result has the rule of the policy that permits the call, too.
+    pub fn decide(
+        &self,
+        call: &ResolvedCall,
+        ask: impl FnOnce(&ToolSpec) -> Option<AskRule>,
+    ) -> (Decision, Option<PolicyRule>) {
+        match self.permit(call) {
+            Ok(permitted_by) => (Decision::of(&call.tool, ask), permitted_by),
+            Err(objection) => (objection, None),
+        }
+    }
+
     /// Whether the policy permits a call, and the rule that does; without a policy there is none.
     ///
     /// # Errors

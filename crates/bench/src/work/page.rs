@@ -46,7 +46,7 @@ const PAGES: [(&str, &str); 11] = [
     ("runs that called a tool that none has", "/page/runs?tool=nothing"),
     ("one run", "/page/runs/r00099000"),
     ("a run with 10,000 calls", "/page/runs/large"),
-    ("the last calls of it", "/page/runs/large?page=200"),
+    ("the last calls of it", "/page/runs/large?after=9950"),
     ("inbox", "/page/inbox"),
 ];
 

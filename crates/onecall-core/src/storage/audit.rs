@@ -254,12 +254,14 @@ pub struct AuditFilter {
     pub since: Option<Timestamp>,
     /// Only rows that deny a call.
     pub denied: bool,
+    /// Only rows whose number is less than this.
+    pub before: Option<u64>,
     /// The largest number of rows; the newest are returned.
     pub limit: Option<usize>,
 }
 
 impl AuditFilter {
-    /// Whether the filter selects an entry, whatever the limit is.
+    /// Whether the filter selects an entry, whatever its number and the limit are.
     #[must_use]
     pub fn selects(&self, entry: &AuditEntry) -> bool {
         self.user.as_ref().is_none_or(|user| *user == entry.user)

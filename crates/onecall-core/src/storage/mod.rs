@@ -54,8 +54,8 @@ pub use self::listing::{ListingKey, MAX_LISTING_BYTES, StoredListing, ToolListSt
 pub use self::pins::{PinStore, StoredPins};
 pub use self::replay::{RecordedJournal, ReplayData, ReplayObstacle};
 pub use self::run::{
-    COMMAND_LINE_CLIENT, CallTexts, Retention, RunDetail, RunFilter, RunLookup, RunPosition,
-    RunRecord, RunStore, RunSummary, StoredCall,
+    COMMAND_LINE_CLIENT, CallTexts, MAX_SEARCHED_ARGUMENTS, Retention, RunDetail, RunFilter,
+    RunLookup, RunPosition, RunRecord, RunStore, RunSummary, StoredCall,
 };
 pub use self::shape::{ShapeKey, ShapeStore, StoredShape};
 pub use self::user::{

@@ -1,5 +1,6 @@
 //! The storage trait for run records, and the records themselves.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{FigureQuery, PeriodFigures, ReplayData, StoreError};
@@ -194,6 +195,10 @@ impl StoredCall {
     }
 }
 
+/// The longest arguments of a call, in bytes, that a search for a text reads. Without a limit, a search would read
+/// every large value in the store.
+pub const MAX_SEARCHED_ARGUMENTS: u32 = 4_096;
+
 /// Selects runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
@@ -205,11 +210,12 @@ pub struct RunFilter {
     pub user: Option<UserName>,
     /// Only runs whose client has a name that contains this text.
     pub client: Option<String>,
-    /// Only runs that called a tool of this server.
+    /// Only runs that called a tool of a server whose name contains this text.
     pub server: Option<String>,
     /// Only runs with this outcome: `ok`, or a kind of failure.
     pub outcome: Option<String>,
-    /// Only runs whose program, output or error contains this text.
+    /// Only runs with this text in their identifier, program, output or error, in the error of a call, or in
+    /// recorded arguments of a call that are at most [`MAX_SEARCHED_ARGUMENTS`] bytes long.
     pub text: Option<String>,
     /// Only runs that began at this time or later.
     pub since: Option<Timestamp>,
@@ -263,6 +269,12 @@ pub struct Retention {
 
 /// Stores run records.
 pub trait RunStore: Send + Sync {
+    /// The files of earlier stores that were damaged, oldest first. Each was set aside, and an empty store has
+    /// replaced it. A store that is no file has none.
+    fn damaged_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Stores the record of a run.
     ///
     /// # Errors

@@ -34,10 +34,7 @@ impl<'a, H> DecisionLayer<'a, H> {
     /// up; then the policy decides, then the rules of `approvals`.
     fn decide(&self, call: &ResolvedCall) -> Decision {
         let rule = |spec: &_| self.approval.as_ref().and_then(|it| it.rule(spec));
-        let (decision, permitted_by) = match self.access.permit(call) {
-            Ok(permitted_by) => (Decision::of(&call.tool, rule), permitted_by),
-            Err(objection) => (objection, None),
-        };
+        let (decision, permitted_by) = self.access.decide(call, rule);
         self.log.decide(call, &decision, permitted_by.as_ref());
         decision
     }

@@ -10,10 +10,12 @@ use onecall_core::{RunId, ToolPattern};
 use super::context::PageContext;
 use super::error::PageError;
 use super::reply::PageAnswer;
+use super::room::fill;
 use super::text;
 
-/// How many rows are listed.
-const MAX_ROWS: usize = 100;
+/// How many rows one page lists, and how much of the page they take, in bytes.
+const PAGE_LENGTH: usize = 100;
+const PAGE_SIZE: usize = 58_000;
 
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     Ok(PageAnswer::page("Audit", body(context, None)?))
@@ -47,10 +49,21 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
         tool,
         run: query.get("run").map(RunId::from_existing),
         denied: query.get("denied").is_some(),
-        limit: Some(MAX_ROWS),
+        before: query.number("before"),
+        limit: Some(PAGE_LENGTH + 1),
         ..AuditFilter::default()
     };
     let rows = context.store.audit_rows(&filter)?;
+    let shown = fill(rows.iter().take(PAGE_LENGTH), PAGE_SIZE, row);
+    let last = rows.get(shown.count.saturating_sub(1)).filter(|_| rows.len() > shown.count);
+    let older = last.map(|last| query.with(&[("before", Some(&last.number.to_string()))]));
+    let is_first = filter.before.is_none();
+    let all = AuditFilter {
+        user: context.viewer.only_user().map(|user| user.to_string()),
+        limit: filter.limit,
+        ..AuditFilter::default()
+    };
+    let is_filtered = filter != all;
     let value = |name: &str| query.get(name).unwrap_or_default();
     Ok(html! {
         @if let Some(report) = report { (report_text(report)) }
@@ -64,20 +77,43 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
             label.check { input type="checkbox" name="denied" value="1" checked[filter.denied]; "only denials" }
             span.actions { button type="submit" { "Filter" } a href="/page/audit" { "Clear" } }
         }
-        @if rows.is_empty() { div.empty { p { "No row of the trail matches." } } } @else { div.scroll { table {
+        @if rows.is_empty() { (empty(is_filtered)) } @else { div.scroll { table {
             caption.sr { "Rows of the audit trail, newest first" }
             thead { tr { th.number scope="col" { "Row" } th scope="col" { "When" } th scope="col" { "What" } th scope="col" { "Tool" }
                 th scope="col" { "User" } th scope="col" { "Run" } } }
-            tbody { @for AuditRow { number, entry, .. } in &rows { tr {
-                td.number { (number) }
-                td.nowrap { (text::time(entry.at)) }
-                td { (what(entry)) }
-                td { (text::line(entry.tool(), 80)) }
-                td { (text::line(&entry.user, 60)) }
-                td { @if !entry.run().is_empty() { a.id href={ "/page/runs/" (super::fields::segment(entry.run())) } { (text::line(entry.run(), 40)) } } }
-            } } }
+            tbody { (shown.markup) }
         } } }
+        nav.pages aria-label="Pages of the audit trail" {
+            @if !is_first { a href=(query.with(&[("before", None)])) { "Newest rows" } }
+            @if let Some(older) = &older { a href=(older) { "Older rows" } }
+        }
     })
+}
+
+fn row(row: &AuditRow) -> Markup {
+    let AuditRow { number, entry, .. } = row;
+    html! { tr {
+        td.number { (number) }
+        td.nowrap { (text::time(entry.at)) }
+        td { (what(entry)) }
+        td { (text::line(entry.tool(), 80)) }
+        td { (text::line(&entry.user, 60)) }
+        td { @if !entry.run().is_empty() { a.id href={ "/page/runs/" (super::fields::segment(entry.run())) } { (text::line(entry.run(), 40)) } } }
+    } }
+}
+
+fn empty(is_filtered: bool) -> Markup {
+    html! {
+        div.empty {
+            @if is_filtered {
+                p { strong { "No row of the trail matches." } }
+                p { "Search for less, or see " a href="/page/audit" { "all rows" } "." }
+            } @else {
+                p { strong { "The trail has no rows yet." } }
+                p { "Every call of a tool adds some: run a program, or " a href="/page/tools" { "try a call" } "." }
+            }
+        }
+    }
 }
 
 fn report_text(report: &AuditReport) -> Markup {

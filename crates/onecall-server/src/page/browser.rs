@@ -15,7 +15,7 @@ use super::provider_login::silent_login;
 use super::reply::{document, outside, see_other, with_cookie};
 use super::session::{PageCookie, SESSION_LIFETIME};
 use super::viewer::{Reach, Viewer};
-use super::{FETCH_MODE, Page, SignIn, layout};
+use super::{FETCH_MODE, Page, SignIn, give_back, layout};
 use crate::http::PlainBody;
 
 /// What is known about the browser that sends a request.
@@ -50,7 +50,7 @@ impl SignedIn {
 impl Page {
     /// Finds the session of the browser that sends a request.
     pub(crate) async fn browser_state(&self, headers: &HeaderMap, port: u16) -> BrowserState {
-        match self.cookie(port).secret(headers) {
+        match self.cookie(headers, port).secret(headers) {
             Some(secret) => self.state_of(secret).await,
             None => BrowserState::SignedOut,
         }
@@ -165,6 +165,24 @@ impl Page {
         }
     }
 
+    /// The response to a form of a browser whose session has ended. A form of `onecall ui` is for reading only: the
+    /// next process has another address.
+    pub(super) fn late_form(&self, address: &str, form: &Fields) -> Response<PlainBody> {
+        let is_key = matches!(self.sign_in, SignIn::Key(_));
+        let body = html! {
+            p.problem role="alert" { "Nothing was done: your session has ended. What you typed is kept." }
+            @if is_key {
+                p { "Run " code { "onecall ui" } " again: it prints a new address, which can be opened once." }
+                (give_back::typed(form))
+            } @else {
+                p { a.button.primary href="/page/" target="_blank" rel="noopener" { "Sign in in another tab" } }
+                (give_back::form(address, form))
+            }
+        };
+        let status = if is_key { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
+        document(status, layout::outside("Your session has ended", &body))
+    }
+
     async fn stored_session(&self, secret: &str) -> Result<Option<BrowserSession>, StoreError> {
         let digest = Digest::of(secret);
         self.with_store(move |store| store.browser_session(&digest, Timestamp::now())).await
@@ -172,6 +190,15 @@ impl Page {
 
     async fn put_session(&self, session: BrowserSession) -> Result<(), StoreError> {
         self.with_store(move |store| store.put_browser_session(&session, Timestamp::now())).await
+    }
+}
+
+impl BrowserStateError {
+    /// The response to a form, which is given back.
+    pub(super) fn with_form(self, address: &str, form: &Fields) -> Response<PlainBody> {
+        let Self(error) = self;
+        let body = html! { (error.body()) (give_back::form(address, form)) };
+        document(error.status(), layout::outside(error.title(), &body))
     }
 }
 
@@ -183,7 +210,8 @@ impl From<BrowserStateError> for Response<PlainBody> {
 
 /// The response while the sessions cannot be read or written.
 pub(super) fn unavailable(error: &PageError) -> Response<PlainBody> {
-    document(error.status(), layout::outside(error.title(), &error.body()))
+    let body = html! { (error.body()) p { a.button href="" { "Try again" } } };
+    document(error.status(), layout::outside(error.title(), &body))
 }
 
 /// A page with the fields of a form that came too late, to be sent again.
@@ -192,10 +220,7 @@ fn repeated_form(address: &str, form: &Fields) -> maud::Markup {
         p.problem role="alert" { "Nothing was done: your login has to be confirmed first. What you typed is kept." }
         p { a.button.primary href=(silent_login("/page/")) target="_blank" rel="noopener" {
             "Confirm the login in another tab" } }
-        form method="post" action=(address) {
-            @for (name, value) in form.pairs() { input type="hidden" name=(name) value=(value); }
-            button type="submit" { "Send the form again" }
-        }
+        (give_back::form(address, form))
     };
     layout::outside("Confirm your login", &body)
 }

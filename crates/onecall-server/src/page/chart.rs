@@ -13,7 +13,7 @@ const HEIGHT: u64 = 120;
 /// One series of a chart.
 pub(super) struct Series<'a> {
     pub(super) name: &'a str,
-    /// The class that gives it its colour and pattern.
+    /// The class that gives it its colour and its outline, by which those who see no colours tell it from others.
     pub(super) class: &'static str,
     pub(super) values: Vec<u64>,
 }

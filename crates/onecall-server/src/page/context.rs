@@ -25,6 +25,8 @@ pub(super) struct PageContext {
     pub(super) replayer: Option<Arc<dyn Replayer>>,
     /// The first segment of the path, which names the part of the page.
     pub(super) part: String,
+    /// The path and the query that were asked for.
+    pub(super) address: String,
     pub(super) query: Fields,
     pub(super) form: Fields,
     /// The value of the hidden field of forms.

@@ -35,6 +35,11 @@ pub(super) enum PageError {
 }
 
 impl PageError {
+    /// Whether the same request may succeed later.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Unavailable(_))
+    }
+
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
@@ -62,7 +67,6 @@ impl PageError {
             p.problem role="alert" { (text::block(&self.to_string(), MAX_MESSAGE)) }
             @if let Self::Store(error) = self {
                 p { (advice(error)) }
-                p { a.button href="" { "Try again" } }
             }
         }
     }

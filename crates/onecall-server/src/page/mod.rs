@@ -8,10 +8,12 @@ mod audit;
 mod browser;
 mod chart;
 mod context;
+mod damaged_store;
 mod error;
 mod events;
 mod fields;
 mod figures;
+mod give_back;
 mod inbox;
 mod layout;
 mod older_runs;
@@ -20,6 +22,7 @@ mod parts;
 mod policy;
 mod provider_login;
 mod reply;
+mod room;
 mod routes;
 mod run;
 mod run_list;
@@ -144,7 +147,8 @@ impl Page {
             let message = "this form was sent by another site";
             return reply::outside(StatusCode::FORBIDDEN, "Not allowed", message);
         }
-        let cookie = self.cookie(address.port());
+        let target = head.uri.path_and_query().map_or(path, |target| target.as_str());
+        let cookie = self.cookie(&head.headers, address.port());
         let is_signed_in = matches!(browser, BrowserState::SignedIn(_));
         if let Some(response) = self.respond_outside(rest, head, &form, &cookie, is_signed_in).await
         {
@@ -153,17 +157,21 @@ impl Page {
         let SignedIn { viewer, secret } = match browser {
             BrowserState::SignedIn(signed_in) => signed_in,
             BrowserState::Unconfirmed => return self.confirm(head, &form),
-            BrowserState::SignedOut => return self.sign_in_page(path, None),
+            BrowserState::SignedOut if head.method == Method::POST => {
+                return self.late_form(target, &form);
+            }
+            BrowserState::SignedOut => return self.sign_in_page(target, None),
+            BrowserState::Unavailable(error) if head.method == Method::POST => {
+                return error.with_form(target, &form);
+            }
             BrowserState::Unavailable(error) => return error.into(),
         };
-        if head.method == Method::POST
-            && !is_form_check(form.raw("check").unwrap_or_default(), &secret)
-        {
-            let message =
-                "this form does not belong to your session: load the page again, and repeat it";
-            return reply::outside(StatusCode::FORBIDDEN, "Not allowed", message);
-        }
-        if rest == "sign-out" && head.method == Method::POST {
+        let intent = match head.method == Method::POST {
+            false => Intent::Read,
+            true if is_form_check(form.raw("check").unwrap_or_default(), &secret) => Intent::Send,
+            true => Intent::SendStale,
+        };
+        if rest == "sign-out" && intent == Intent::Send {
             return match self.end_session(&secret).await {
                 Ok(()) => reply::with_cookie(see_other("/page/"), cookie.remove()),
                 Err(error) => browser::unavailable(&error.into()),
@@ -173,8 +181,7 @@ impl Page {
             return self.events(secret, stopped);
         }
         let context = self.context(viewer, &secret, rest, head, form).await;
-        let is_post = head.method == Method::POST;
-        PageReply::into_response(routes::respond(context, rest, is_post).await)
+        PageReply::into_response(routes::respond(context, rest, intent).await)
     }
 
     async fn context(
@@ -193,6 +200,7 @@ impl Page {
             replayer: self.replayer.clone(),
             viewer,
             part,
+            address: head.uri.path_and_query().map_or("/page/", |it| it.as_str()).to_owned(),
             query: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),
             form,
             check: form_check(secret),
@@ -212,14 +220,31 @@ impl Page {
         tokio::task::spawn_blocking(move || work(store.as_ref())).await.map_err(stopped)?
     }
 
-    fn cookie(&self, port: u16) -> PageCookie {
+    fn cookie(&self, headers: &HeaderMap, port: u16) -> PageCookie {
         // The identity provider sends browsers here from another site, so that cookie is not strict.
         let same_site = match self.sign_in {
             SignIn::Key(_) | SignIn::Token(_) => "Strict",
             SignIn::Users(_) => "Lax",
         };
-        PageCookie::new(self.public_url.as_deref(), port, same_site)
+        let cookie = PageCookie::new(self.public_url.as_deref(), port, same_site);
+        // A gateway with one token has no `public_url`. A browser that reaches it over TLS says so with its forms.
+        let origin = headers.get(ORIGIN);
+        match origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https://")) {
+            true => cookie.over_tls(),
+            false => cookie,
+        }
     }
+}
+
+/// What a request wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Intent {
+    /// To read a page.
+    Read,
+    /// To do what the form of a page says.
+    Send,
+    /// To do what a form says that does not belong to the session of the browser.
+    SendStale,
 }
 
 /// Whether a request comes from a page of this server. Every browser says so when it sends a form.

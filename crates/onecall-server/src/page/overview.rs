@@ -11,7 +11,7 @@ use super::error::PageError;
 use super::fields::segment;
 use super::figures::{Overview, PERIODS, Period};
 use super::reply::PageAnswer;
-use super::text;
+use super::{damaged_store, text};
 
 /// How many tools each list has.
 const MAX_TOOLS: usize = 8;
@@ -21,6 +21,7 @@ pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let period = PERIODS.into_iter().find(|period| period.name == name).unwrap_or(PERIODS[0]);
     let overview = Overview::read(context, period)?;
     let body = html! {
+        (damaged_store::notice(context))
         nav.tools aria-label="Period" { @for one in PERIODS {
             a href={ "/page/?period=" (one.name) } aria-current=[(one == period).then_some("true")] { (one.title) }
         } }
@@ -67,7 +68,7 @@ fn totals(total: &Figures) -> Markup {
             div { dt { "Runs" } dd { (short(Counter::Runs)) } dd.more { (short(Counter::FailedRuns)) " failed" } }
             div { dt { "Calls" } dd { (short(Counter::Calls)) } dd.more { (short(Counter::FailedCalls)) " failed" } }
             div { dt { "Time of a run" } dd { (span(total.percentile(50))) } dd.more { "95% within " (span(total.percentile(95))) } }
-            div { dt { "From the cache" } dd { (percent(get(Counter::CachedCalls), get(Counter::Calls))) } dd.more { (short(Counter::CachedCalls)) " calls" } }
+            div { dt { "From the cache" } dd { (percent(get(Counter::CachedCalls), get(Counter::Calls))) } dd.more { (short(Counter::CachedCalls)) @if get(Counter::CachedCalls) == 1 { " call" } @else { " calls" } } }
             div { dt { "Tokens saved" } dd { (text::short_signed(total.signed(Counter::SavedTokens))) } dd.more {
                 @match get(Counter::DirectTokens) {
                     0 => "no agent ran a program",
@@ -114,7 +115,7 @@ fn charts(overview: &Overview, period: Period) -> Markup {
             Series { name: "95% within", class: "two", values: times(95) },
         ]))
         (bars("Tokens saved", &axis(text::short), &[
-            Series { name: "saved", class: "three", values: values(Counter::SavedTokens) },
+            Series { name: "saved", class: "one", values: values(Counter::SavedTokens) },
         ]))
     }
 }

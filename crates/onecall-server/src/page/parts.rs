@@ -25,7 +25,7 @@ pub(super) const PARTS: &[Part] = &[
     Part { name: "servers", title: "Servers", is_shown: |_| true },
     Part { name: "tools", title: "Tools", is_shown: |_| true },
     Part { name: "users", title: "Users", is_shown: has_users },
-    Part { name: "policy", title: "Policy", is_shown: |context| context.gateway.has_policies() },
+    Part { name: "policy", title: "Policy", is_shown: super::policy::is_shown },
     Part { name: "audit", title: "Audit", is_shown: |context| context.gateway.audit().is_some() },
 ];
 

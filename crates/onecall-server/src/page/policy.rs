@@ -1,23 +1,26 @@
-//! How the policies decide about a call, and why.
+//! How calls are decided, and why: by the lists of the configuration, the policies and the rules of
+//! `approvals`.
 
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use onecall_core::{AccessDecision, Principal, UserName};
-use onecall_policy::{ExplainedPolicy, Explanation, PolicyEffect, PolicyResult};
+use onecall_core::{Decision, DenyRule, Principal, UserName};
+use onecall_gateway::CallExplanation;
+use onecall_policy::{ExplainedPolicy, ListedPolicy, PolicyEffect, PolicyResult};
 use serde_json::value::RawValue;
 
 use super::context::PageContext;
 use super::error::PageError;
 use super::reply::PageAnswer;
+use super::room::{excerpt, fill};
 use super::text;
 
-/// How many policies are shown, and how much of each.
-const MAX_POLICIES: usize = 60;
-const MAX_TEXT: usize = 4_000;
+/// How much of a page the policies take together, and the text of each, in bytes.
+const POLICIES_SIZE: usize = 50_000;
+const POLICY_SIZE: usize = 8_000;
 
 pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageError> {
-    if !context.gateway.has_policies() {
+    if !is_shown(context) {
         return Err(PageError::NotFound);
     }
     let explained = match context.query.get("tool") {
@@ -34,19 +37,93 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
                 label { "User" input name="user" value=(value("user")) maxlength="200" placeholder=(context.viewer.principal.user); }
                 label { "Groups" input name="groups" value=(value("groups")) maxlength="400" placeholder="sales, admin"; }
             }
+            label { "Client" input name="client" value=(value("client")) maxlength="200" placeholder="any"; }
             label.grow { "Arguments" input.code name="arguments" value=(value("arguments")) placeholder="{\"id\": 7}"; }
             span.actions { button type="submit" { "Explain" } }
         }
         @match explained {
-            None => {},
-            Some(Err(problem)) => p.problem role="alert" { (problem) },
+            None => (listed(context)),
+            Some(Err(problem)) => { p.problem role="alert" { (problem) } (listed(context)) },
             Some(Ok(explanation)) => (explanation_text(context, &explanation)),
         }
     };
     Ok(PageAnswer::page("Policy", body))
 }
 
-async fn explain(context: &PageContext, tool: &str) -> Result<Explanation, String> {
+/// Whether there is something that decides about calls.
+pub(super) fn is_shown(context: &PageContext) -> bool {
+    context.gateway.has_policies() || context.gateway.approvals().is_some()
+}
+
+/// All policies as a file.
+pub(super) fn file(context: &PageContext) -> Result<PageAnswer, PageError> {
+    let policies = context.gateway.listed_policies();
+    if policies.is_empty() {
+        return Err(PageError::NotFound);
+    }
+    let with_place = |policy: &ListedPolicy| {
+        format!("// {}:{}\n{}\n", policy.file, policy.line, context.redacted(&policy.text))
+    };
+    let content = policies.iter().map(with_place).collect::<Vec<_>>().join("\n");
+    let name = "policies.txt".to_owned();
+    Ok(PageAnswer::File { kind: "text/plain; charset=utf-8", name, content })
+}
+
+/// The policies that are in force, and what needs an approval.
+fn listed(context: &PageContext) -> Markup {
+    let policies = context.gateway.listed_policies();
+    let shown = fill(&policies, POLICIES_SIZE, |policy| {
+        policy_text(context, &policy.name, (&policy.file, policy.line), &policy.text, None)
+    });
+    let ask = context.gateway.approvals().map(|approvals| approvals.policy()).unwrap_or_default();
+    html! {
+        section { h2 { "Policies in force" }
+            @if policies.is_empty() { p.muted { "There are none: every tool that the configuration permits may be called." } }
+            (shown.markup)
+            (rest(policies.len() - shown.count))
+        }
+        @if !ask.is_empty() {
+            section { h2 { "Calls that need an approval" }
+                ul.plain {
+                    @for pattern in &ask.patterns { li { code { "approvals.ask: " (text::line(pattern.as_str(), 200)) } } }
+                    @for hint in &ask.hints { li { code { "approvals.hints: " (hint.name()) } } }
+                }
+            }
+        }
+    }
+}
+
+/// How many policies are not shown, with a link to all.
+fn rest(count: usize) -> Markup {
+    html! {
+        @if count > 0 {
+            p { "and " (text::count(u64::try_from(count).unwrap_or(u64::MAX), "more policy", "more policies"))
+                ": " a href="/page/policy/policies.txt" { "all policies as a file" } }
+        }
+    }
+}
+
+/// A policy; `result` says what came of it for a call.
+fn policy_text(
+    context: &PageContext,
+    name: &str,
+    (file, line): (&str, usize),
+    policy: &str,
+    result: Option<&ExplainedPolicy>,
+) -> Markup {
+    let is_open = result.is_some_and(|it| matches!(it.result, PolicyResult::Satisfied));
+    let shown = excerpt(&context.redacted(policy), POLICY_SIZE);
+    html! {
+        details open[is_open] {
+            summary { code { (text::line(name, 100)) } @if let Some(result) = result { " " (result_text(result)) } }
+            @if name != format!("{file}:{line}") { p.muted { (text::line(file, 200)) ":" (line) } }
+            pre.output tabindex="0" { (shown.text) }
+            @if shown.is_cut { p { a href="/page/policy/policies.txt" { "All policies as a file" } } }
+        }
+    }
+}
+
+async fn explain(context: &PageContext, tool: &str) -> Result<CallExplanation, String> {
     let known = context.gateway.last_known_tools().await;
     let tools = known.all_tools();
     let spec = tools.iter().find(|spec| spec.callable.as_str() == tool);
@@ -63,16 +140,12 @@ async fn explain(context: &PageContext, tool: &str) -> Result<Explanation, Strin
         let groups = context.query.get("groups").unwrap_or_default().split(',').map(str::trim);
         principal.groups.extend(groups.filter(|group| !group.is_empty()).map(str::to_owned));
     }
-    let explained = context.gateway.explain_call(principal, spec, &arguments);
-    explained.ok_or_else(|| "there are no policies".to_owned())
+    let client = context.query.get("client").unwrap_or_default();
+    Ok(context.gateway.explain_call(principal, client, spec, &known, &arguments))
 }
 
-fn explanation_text(context: &PageContext, explanation: &Explanation) -> Markup {
-    let (class, word, rule) = match &explanation.decision {
-        AccessDecision::Allow(rule) => ("tag good", "allowed", rule),
-        AccessDecision::Deny(rule) => ("tag bad", "denied", rule),
-        AccessDecision::Ask(rule) => ("tag wait", "a person is asked", rule),
-    };
+fn explanation_text(context: &PageContext, explanation: &CallExplanation) -> Markup {
+    let (class, word, why) = decision_text(explanation);
     let mut policies: Vec<&ExplainedPolicy> = explanation.policies.iter().collect();
     policies.sort_by_key(|policy| match policy.result {
         PolicyResult::Satisfied => 0,
@@ -80,20 +153,47 @@ fn explanation_text(context: &PageContext, explanation: &Explanation) -> Markup 
         PolicyResult::ConditionFalse => 2,
         PolicyResult::NotCovered(_) => 3,
     });
+    let shown = fill(&policies, POLICIES_SIZE, |policy| {
+        let place = (policy.file.as_str(), policy.line);
+        policy_text(context, &policy.name, place, &policy.text, Some(policy))
+    });
     html! {
-        p.decision role="status" { span class=(class) { (word) } " because of " (text::line(&context.redacted(&rule.to_string()), 400)) }
-        @for policy in policies.iter().take(MAX_POLICIES) {
-            details open[matches!(policy.result, PolicyResult::Satisfied)] {
-                summary { code { (text::line(&policy.name, 100)) } " " (result(policy)) }
-                @if policy.name != format!("{}:{}", policy.file, policy.line) { p.muted { (text::line(&policy.file, 200)) ":" (policy.line) } }
-                pre.output tabindex="0" { (text::block(&context.redacted(&policy.text), MAX_TEXT)) }
-            }
-        }
-        @if policies.len() > MAX_POLICIES { p.muted { "and " (policies.len() - MAX_POLICIES) " more policies" } }
+        p.decision role="status" { span class=(class) { (word) } " " (text::line(&context.redacted(&why), 400)) }
+        (shown.markup)
+        (rest(policies.len() - shown.count))
+        p { a href="/page/policy" { "All policies" } }
     }
 }
 
-fn result(policy: &ExplainedPolicy) -> String {
+/// A decision: the class of its word, the word, and why.
+fn decision_text(explanation: &CallExplanation) -> (&'static str, &'static str, String) {
+    match &explanation.decision {
+        Decision::Allow => {
+            let rule = explanation.permitted_by.as_ref().map(|rule| format!("because of {rule}"));
+            let why = rule.unwrap_or_else(|| "because nothing forbids it".to_owned());
+            ("tag good", "allowed", why)
+        }
+        Decision::Ask(rule) => {
+            ("tag wait", "a person is asked", format!("because of {}", rule.name()))
+        }
+        Decision::Deny(rule) => {
+            let why = match rule {
+                DenyRule::Policy(rule) => format!("because of {rule}"),
+                DenyRule::ToolLists => {
+                    "because the tools that the configuration permits do not have it".to_owned()
+                }
+                DenyRule::Pins => {
+                    "because the tool is not as it was pinned: the page Servers shows the difference"
+                        .to_owned()
+                }
+                DenyRule::NoTool => "because no program can call it".to_owned(),
+            };
+            ("tag bad", "denied", why)
+        }
+    }
+}
+
+fn result_text(policy: &ExplainedPolicy) -> String {
     match &policy.result {
         PolicyResult::Satisfied => match policy.effect {
             PolicyEffect::Permit => "permits it".to_owned(),

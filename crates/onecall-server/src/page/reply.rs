@@ -12,7 +12,7 @@ use onecall_core::Picture;
 
 use super::context::PageContext;
 use super::error::PageError;
-use super::layout;
+use super::{give_back, layout};
 use crate::http::PlainBody;
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
@@ -58,8 +58,16 @@ impl PageReply {
             Ok(PageAnswer::Picture(picture)) => Self::Picture(picture),
             Ok(PageAnswer::File { kind, name, content }) => Self::File { kind, name, content },
             Err(error) => {
-                let document = layout::page(context, error.title(), &error.body());
-                Self::Document(error.status(), document)
+                let body = html! {
+                    (error.body())
+                    // A form that could not be used because of the store is not lost.
+                    @if error.may_pass() && !context.form.is_empty() {
+                        (give_back::form(&context.address, &context.form))
+                    } @else if error.may_pass() {
+                        p { a.button href="" { "Try again" } }
+                    }
+                };
+                Self::Document(error.status(), layout::page(context, error.title(), &body))
             }
         }
     }

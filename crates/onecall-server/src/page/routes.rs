@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use super::context::PageContext;
 use super::error::PageError;
-use super::fields::unescaped;
+use super::fields::{segment, unescaped};
 use super::reply::{PageAnswer, PageReply};
-use super::{audit, inbox, overview, policy, run, run_list, server_logins, servers, tools, users};
+use super::tools::SentCall;
+use super::{
+    Intent, audit, inbox, overview, policy, run, run_list, server_logins, servers, tools, users,
+};
 
 /// Answers a request for the address `/page/` and `rest`.
-pub(super) async fn respond(context: PageContext, rest: &str, is_post: bool) -> PageReply {
+pub(super) async fn respond(context: PageContext, rest: &str, intent: Intent) -> PageReply {
     let context = Arc::new(context);
     let segments: Option<Vec<String>> =
         rest.split('/').filter(|it| !it.is_empty()).map(unescaped).collect();
     let answer = match segments {
-        Some(segments) => answer(&context, &segments, is_post).await,
+        Some(segments) => answer(&context, &segments, intent).await,
         None => Err(PageError::NotFound),
     };
     // The frame reads the store, too.
@@ -25,40 +28,94 @@ pub(super) async fn respond(context: PageContext, rest: &str, is_post: bool) -> 
 async fn answer(
     context: &Arc<PageContext>,
     segments: &[String],
-    is_post: bool,
+    intent: Intent,
 ) -> Result<PageAnswer, PageError> {
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    match (is_post, segments.as_slice()) {
-        (false, []) => blocking(context, overview::page).await,
-        (false, ["runs"]) => blocking(context, run_list::page).await,
-        (false, ["runs", id, rest @ ..]) => {
+    match intent {
+        Intent::Read => read(context, &segments).await,
+        Intent::Send => send(context, &segments).await,
+        Intent::SendStale => send_stale(context, &segments).await,
+    }
+}
+
+async fn read(context: &Arc<PageContext>, segments: &[&str]) -> Result<PageAnswer, PageError> {
+    match segments {
+        [] => blocking(context, overview::page).await,
+        ["runs"] => blocking(context, run_list::page).await,
+        // The address of a form leads to the page that has the form: a browser is there after an error.
+        ["runs", id, "replay"] => redirect(format!("/page/runs/{}", segment(id))),
+        ["runs", id, rest @ ..] => {
             let (id, rest) = ((*id).to_owned(), rest.iter().map(|it| (*it).to_owned()).collect());
             blocking(context, move |context| run::page(context, &id, rest)).await
         }
-        (true, ["runs", id, "replay"]) => {
+        ["inbox"] => blocking(context, inbox::page).await,
+        ["inbox", item] => redirect(format!("/page/inbox#question-{}", segment(item))),
+        ["inbox", item, "arguments.txt"] => {
+            let item = (*item).to_owned();
+            blocking(context, move |context| inbox::arguments_file(context, &item)).await
+        }
+        ["servers"] => servers::page(context).await,
+        ["servers", name, "changes.txt"] => {
+            let name = (*name).to_owned();
+            blocking(context, move |context| servers::changes_file(context, &name)).await
+        }
+        ["servers", name, "start" | "login" | "logout" | "accept"] => {
+            redirect(format!("/page/servers#server-{}", segment(name)))
+        }
+        ["tools"] => tools::page(context).await,
+        ["tools", name] => tools::tool_page(context, name, None).await,
+        ["users"] => blocking(context, users::page).await,
+        ["policy"] => policy::page(context).await,
+        ["policy", "policies.txt"] => policy::file(context),
+        ["audit"] => blocking(context, audit::page).await,
+        ["audit", "verify"] => redirect("/page/audit".to_owned()),
+        _ => Err(PageError::NotFound),
+    }
+}
+
+fn redirect(address: String) -> Result<PageAnswer, PageError> {
+    Ok(PageAnswer::Redirect(address))
+}
+
+async fn send(context: &Arc<PageContext>, segments: &[&str]) -> Result<PageAnswer, PageError> {
+    match segments {
+        ["runs", id, "replay"] => {
             let id = (*id).to_owned();
             blocking(context, move |context| run::replay(context, &id)).await
         }
-        (false, ["inbox"]) => blocking(context, inbox::page).await,
-        (true, ["inbox", item]) => {
+        ["inbox", item] => {
             let item = (*item).to_owned();
             blocking(context, move |context| inbox::answer(context, &item)).await
         }
-        (false, ["servers"]) => servers::page(context).await,
-        (true, ["servers", name, "start"]) => servers::start(context, name).await,
-        (true, ["servers", name, "login"]) => server_logins::log_in(context, name).await,
-        (true, ["servers", name, "logout"]) => server_logins::log_out(context, name).await,
-        (true, ["servers", name, "accept"]) => {
+        ["servers", name, "start"] => servers::start(context, name).await,
+        ["servers", name, "login"] => server_logins::log_in(context, name).await,
+        ["servers", name, "logout"] => server_logins::log_out(context, name).await,
+        ["servers", name, "accept"] => {
             let name = (*name).to_owned();
             blocking(context, move |context| servers::accept(context, &name)).await
         }
-        (false, ["tools"]) => tools::page(context).await,
-        (_, ["tools", name]) => tools::tool_page(context, name, is_post).await,
-        (false, ["users"]) => blocking(context, users::page).await,
-        (false, ["policy"]) => policy::page(context).await,
-        (false, ["audit"]) => blocking(context, audit::page).await,
-        (true, ["audit", "verify"]) => blocking(context, audit::verify).await,
+        ["tools", name] => tools::tool_page(context, name, Some(SentCall::Genuine)).await,
+        ["audit", "verify"] => blocking(context, audit::verify).await,
         _ => Err(PageError::NotFound),
+    }
+}
+
+/// Answers a form that belongs to another session of the browser: it came from this server, and a person may have
+/// typed much into it, but it does nothing.
+async fn send_stale(
+    context: &Arc<PageContext>,
+    segments: &[&str],
+) -> Result<PageAnswer, PageError> {
+    match segments {
+        ["inbox", item] => {
+            let item = (*item).to_owned();
+            blocking(context, move |context| inbox::give_back(context, &item)).await
+        }
+        ["tools", name] => tools::tool_page(context, name, Some(SentCall::Stale)).await,
+        _ => Err(PageError::Forbidden(
+            "this form does not belong to your session: load the page again, and repeat it"
+                .to_owned(),
+        )),
     }
 }
 

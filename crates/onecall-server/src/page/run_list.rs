@@ -11,7 +11,8 @@ use onecall_core::{RunId, Timestamp, UserName};
 use super::context::PageContext;
 use super::error::PageError;
 use super::reply::PageAnswer;
-use super::text;
+use super::run::program_of;
+use super::{damaged_store, text};
 
 /// How many runs one page has.
 const PAGE_LENGTH: usize = 50;
@@ -23,14 +24,38 @@ const MAX_SEARCHED: usize = 10_000;
 const TEXT_FILTERS: [(&str, &str); 4] =
     [("text", "Text"), ("tool", "Tool"), ("server", "Server"), ("client", "Client")];
 
-/// The outcomes that a run can have, besides those of failures.
-const OUTCOMES: [(&str, &str); 3] = [("", "any"), ("ok", "ok"), ("failed", "failed")];
+/// The outcomes that runs can be filtered by: those of records, and the states of runs that have not ended.
+const OUTCOMES: [(&str, &str); 14] = [
+    ("", "any"),
+    ("ok", "ok"),
+    ("failed", "failed in any way"),
+    ("raised", "raised an exception"),
+    ("refused", "refused"),
+    ("timed_out", "timed out"),
+    ("cancelled", "cancelled"),
+    ("too_many_programs", "too many programs"),
+    ("workspace_full", "workspace full"),
+    ("worker_died", "worker died"),
+    ("engine_unavailable", "engine unavailable"),
+    (WAITING, "waits for a person"),
+    (RUNNING, "running"),
+    (INTERRUPTED, "interrupted"),
+];
+
+/// The states of runs that have not ended.
+const WAITING: &str = "waiting";
+const RUNNING: &str = "running";
+const INTERRUPTED: &str = "interrupted";
 
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let filter = filter(context)?;
-    let searched_to = searched_to(context, &filter)?;
+    let has_ended = unfinished_state(&filter).is_none();
+    let searched_to = if has_ended { searched_to(context, &filter)? } else { None };
     let since = filter.since.max(searched_to);
-    let mut runs = context.store.runs(&RunFilter { since, ..filter.clone() })?;
+    let mut runs = match has_ended {
+        true => context.store.runs(&RunFilter { since, ..filter.clone() })?,
+        false => Vec::new(),
+    };
     let next = (runs.len() > PAGE_LENGTH).then(|| runs.truncate(PAGE_LENGTH));
     let next = next.and(runs.last()).map(|last| format!("{}-{}", last.started.0, last.id));
     let is_first = filter.after.is_none();
@@ -38,6 +63,7 @@ pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let is_filtered = filter != RunFilter { limit: filter.limit, ..own(context) };
     let is_empty = runs.is_empty() && unfinished.is_empty();
     let body = html! {
+        (damaged_store::notice(context))
         (filters(context))
         div #runs data-live {
             @if is_empty && searched_to.is_none() { (empty(is_filtered)) } @else if !is_empty {
@@ -200,20 +226,32 @@ pub(super) fn outcome(run: &RunSummary) -> Markup {
     }
 }
 
+/// The state of runs that have not ended, if the filter is for one.
+fn unfinished_state(filter: &RunFilter) -> Option<&str> {
+    filter.outcome.as_deref().filter(|it| [WAITING, RUNNING, INTERRUPTED].contains(it))
+}
+
 /// The runs that have not ended, newest first. What they called is not known yet, so a filter for that
 /// leaves them out.
 fn unfinished(context: &PageContext, filter: &RunFilter) -> Result<Vec<DurableRun>, PageError> {
+    let wanted = unfinished_state(filter);
     let is_known = filter.failed
-        || filter.outcome.is_some()
+        || (filter.outcome.is_some() && wanted.is_none())
         || filter.tool.is_some()
-        || filter.server.is_some()
-        || filter.text.is_some();
+        || filter.server.is_some();
     if is_known {
         return Ok(Vec::new());
     }
+    let has_text = |run: &DurableRun, text: &str| {
+        let program = context.redacted(&program_of(&run.request).unwrap_or_default());
+        let text = text.to_lowercase();
+        [run.id.as_str(), &program].iter().any(|it| it.to_lowercase().contains(&text))
+    };
     let mut runs = context.store.durable_runs(false)?;
     runs.retain(|run| {
         context.viewer.sees_durable(run)
+            && wanted.is_none_or(|wanted| state_name(run, false, context.now) == wanted)
+            && filter.text.as_ref().is_none_or(|text| has_text(run, text))
             && filter.user.as_ref().is_none_or(|user| run.principal.user == *user)
             && filter.client.as_ref().is_none_or(|client| run.client.contains(client.as_str()))
             && filter.since.is_none_or(|since| run.started >= since)
@@ -242,15 +280,23 @@ fn unfinished_row(context: &PageContext, run: &DurableRun) -> Markup {
 }
 
 /// What a run that has not ended does.
+fn state_name(run: &DurableRun, is_asked: bool, now: Timestamp) -> &'static str {
+    if run.state == DurableState::Waiting || is_asked {
+        WAITING
+    } else if run.lease.as_ref().is_some_and(|lease| lease.until > now) {
+        RUNNING
+    } else {
+        INTERRUPTED
+    }
+}
+
+/// What a run that has not ended does, as a tag.
 pub(super) fn state(run: &DurableRun, open: &[StoredQuestion], now: Timestamp) -> Markup {
-    let is_owned = run.lease.as_ref().is_some_and(|lease| lease.until > now);
     html! {
-        @if run.state == DurableState::Waiting || !open.is_empty() {
-            a.tag.wait href={ "/page/inbox#run-" (run.id) } { "waits for a person" }
-        } @else if is_owned {
-            span.tag.wait { "running" }
-        } @else {
-            span.tag.bad { "interrupted" }
+        @match state_name(run, !open.is_empty(), now) {
+            WAITING => a.tag.wait href={ "/page/inbox#run-" (run.id) } { "waits for a person" },
+            RUNNING => span.tag.wait { "running" },
+            _ => span.tag.bad { "interrupted" },
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use maud::{Markup, html};
 use onecall_bridge::{FailureKind, NextStart, ServerState, ServerStatus};
 use onecall_core::storage::Counter;
-use onecall_core::text::shell_word;
-use onecall_gateway::{AcceptError, PinChanges, ServerLogin};
+use onecall_core::text::{shell_word, visible_line};
+use onecall_gateway::{AcceptError, ChangedTool, PinChanges, ServerLogin};
 use tokio::time::timeout;
 
 use super::context::PageContext;
@@ -15,15 +15,24 @@ use super::error::PageError;
 use super::fields::segment;
 use super::figures::{Overview, PERIODS};
 use super::reply::PageAnswer;
+use super::room::{excerpt, fill};
 use super::routes::blocking;
 use super::run::text_difference;
 use super::{server_logins, text};
+use crate::line_diff::diff_lines;
 
 /// How long a page waits for a server that is started.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest reason of a failure that is shown, in characters.
-const MAX_REASON: usize = 4_000;
+/// How much of a page the reason of a failure takes, in bytes.
+const REASON_SIZE: usize = 4_000;
+
+/// How many servers one page lists, and how much of the page they take, in bytes.
+const PAGE_LENGTH: usize = 40;
+const PAGE_SIZE: usize = 60_000;
+
+/// How much of a page the changed tools of one server take, in bytes. A file has all of them.
+const CHANGES_SIZE: usize = 30_000;
 
 pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageError> {
     let mut servers = Vec::new();
@@ -34,13 +43,28 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
     blocking(context, move |context| {
         let period = PERIODS[0];
         let overview = Overview::read(context, period)?;
+        let before = context.query.number::<usize>("after").unwrap_or(0);
+        let listed = servers.iter().skip(before).take(PAGE_LENGTH);
+        let cards = fill(listed, PAGE_SIZE, |(server, login)| {
+            server_card(context, server, *login, &overview)
+        });
+        let end = before.saturating_add(cards.count);
+        let after = |count: usize| context.query.with(&[("after", Some(&count.to_string()))]);
         let body = html! {
             div #servers data-live {
                 @if servers.is_empty() {
                     div.empty { p { strong { "There are no servers." } }
                         p { "Add one with " code { "onecall add NAME -- COMMAND" } ", or import those you have with " code { "onecall init" } "." } }
                 }
-                @for (server, login) in &servers { (server_card(context, server, *login, &overview)) }
+                (cards.markup)
+            }
+            nav.pages aria-label="Pages of servers" {
+                @if before > 0 { a href=(after(before.saturating_sub(PAGE_LENGTH))) { "Servers before" } }
+                @if end < servers.len() { a href=(after(end)) { "More servers" } }
+                @if before > 0 || end < servers.len() { span.muted { (servers.len()) " servers" } }
+            }
+            @if context.is_here {
+                p.muted { "These are the servers of this page, which starts them for searches and calls that you try. Each agent's gateway has processes of its own." }
             }
         };
         Ok(PageAnswer::page("Servers", body))
@@ -74,7 +98,8 @@ fn server_card(
             @if let ServerState::Failed { reason, stderr_tail, failure_kind, .. } = &server.state {
                 // What a shared server wrote may be about other users.
                 @let stderr_tail = if context.sees_everyone() { stderr_tail.as_str() } else { "" };
-                div.problem { pre { (text::block(&context.redacted(&format!("{reason}{stderr_tail}")), MAX_REASON)) } }
+                @let shown = excerpt(&context.redacted(&format!("{reason}{stderr_tail}")), REASON_SIZE);
+                div.problem { pre { (shown.text) } @if shown.is_cut { p { code { "onecall logs " (shell_word(name)) } " has the rest." } } }
                 p { strong { "What helps: " } (advice(*failure_kind, name, login)) }
             }
             @if let Some(cut) = &server.cut { p.muted { (text::line(&cut.to_string(), 300)) } }
@@ -159,23 +184,18 @@ fn advice(kind: FailureKind, name: &str, login: ServerLogin) -> Markup {
 fn quarantine(context: &PageContext, name: &str) -> Markup {
     let changes = match context.gateway.pin_changes(name) {
         Ok(changes) => changes,
-        Err(error) => return html! { p.problem { (text::block(&error.to_string(), MAX_REASON)) } },
+        Err(error) => {
+            return html! { p.problem { (excerpt(&error.to_string(), REASON_SIZE).text) } };
+        }
     };
     let PinChanges { tools, digest } = changes;
+    let shown = fill(&tools, CHANGES_SIZE, |tool| changed_tool(context, tool));
     html! {
         h3 { "Changed since it was pinned" }
         p { "Programs cannot call these tools until they are accepted. Read what has changed: a description can contain instructions to a model." }
-        @for tool in &tools {
-            details {
-                summary { code { (text::line(&tool.tool, 80)) } @if tool.is_new { " is new" } @else { " has changed" } }
-                @for part in &tool.parts {
-                    @if part.before != part.now {
-                        h4 { (text::line(&part.name, 60)) }
-                        (text_difference(&context.redacted(&part.before), &context.redacted(&part.now)))
-                    }
-                }
-            }
-        }
+        (shown.markup)
+        @if tools.len() > shown.count { p { "and " (text::count(u64::try_from(tools.len() - shown.count).unwrap_or(u64::MAX), "more tool", "more tools")) "." } }
+        p { a href={ "/page/servers/" (segment(name)) "/changes.txt" } { "All changes as a file" } }
         @if context.sees_everyone() && !tools.is_empty() {
             form method="post" action={ "/page/servers/" (segment(name)) "/accept" } {
                 (context.form_check())
@@ -184,6 +204,44 @@ fn quarantine(context: &PageContext, name: &str) -> Markup {
             }
         } @else if !tools.is_empty() { p.muted { "An administrator can accept them." } }
     }
+}
+
+/// A changed tool, with what differs.
+fn changed_tool(context: &PageContext, tool: &ChangedTool) -> Markup {
+    html! {
+        details {
+            summary { code { (text::line(&tool.tool, 80)) } @if tool.is_new { " is new" } @else { " has changed" } }
+            @for part in &tool.parts {
+                @if part.before != part.now {
+                    h4 { (text::line(&part.name, 60)) }
+                    (text_difference(&context.redacted(&part.before), &context.redacted(&part.now)))
+                }
+            }
+        }
+    }
+}
+
+/// The changed tools of a server as a file.
+pub(super) fn changes_file(context: &PageContext, name: &str) -> Result<PageAnswer, PageError> {
+    let changes = match context.gateway.pin_changes(name) {
+        Ok(changes) => changes,
+        Err(AcceptError::NotPinned(_)) => return Err(PageError::NotFound),
+        Err(error) => return Err(PageError::Failed(error.to_string())),
+    };
+    let mut content = String::new();
+    for tool in &changes.tools {
+        let what = if tool.is_new { "is new" } else { "has changed" };
+        content.push_str(&format!("{} {what}\n", visible_line(&tool.tool)));
+        for part in tool.parts.iter().filter(|part| part.before != part.now) {
+            content.push_str(&format!("  {}:\n", visible_line(&part.name)));
+            let (before, now) = (context.redacted(&part.before), context.redacted(&part.now));
+            for line in diff_lines(&before, &now) {
+                content.push_str(&format!("    {line}\n"));
+            }
+        }
+    }
+    let name = format!("{}-changes.txt", segment(name));
+    Ok(PageAnswer::File { kind: "text/plain; charset=utf-8", name, content })
 }
 
 /// Starts a server, and waits a moment for it.

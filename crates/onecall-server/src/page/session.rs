@@ -39,6 +39,12 @@ impl PageCookie {
         Self { name, is_secure, same_site }
     }
 
+    /// The cookie for a browser that uses TLS. Its name stays the same, because requests without a form do not say
+    /// whether they do.
+    pub(super) fn over_tls(self) -> Self {
+        Self { is_secure: true, ..self }
+    }
+
     /// A cookie with another name and the same rules.
     pub(super) fn named(&self, suffix: &str) -> Self {
         Self { name: format!("{}-{suffix}", self.name), ..self.clone() }
@@ -113,6 +119,11 @@ mod tests {
         let removed = public.remove().ok_or("no header")?;
         let expected = "__Host-onecall-page=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0; Secure";
         assert_eq!(removed, expected);
+        let behind_tls = local.clone().over_tls().set("s", SESSION_LIFETIME).ok_or("no header")?;
+        assert_eq!(
+            behind_tls,
+            "onecall-page-7=s; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure"
+        );
         let plain = PageCookie::new(Some("http://a.example:81/x"), 7, "Lax");
         assert_eq!(plain.name, "onecall-page-81");
         let (mut headers, secret) = (HeaderMap::new(), "a".repeat(SECRET_LENGTH));

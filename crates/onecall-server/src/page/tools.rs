@@ -19,11 +19,13 @@ use super::context::PageContext;
 use super::error::PageError;
 use super::fields::{Fields, segment};
 use super::reply::PageAnswer;
+use super::room::{excerpt, fill};
 use super::run::pretty;
 use super::text;
 
-/// How many tools one page lists.
+/// How many tools one page lists, and how much of the page they take, in bytes.
 const PAGE_LENGTH: usize = 60;
+const PAGE_SIZE: usize = 58_000;
 
 /// How long a page waits for servers that have never listed their tools.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,9 +33,14 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a page waits for the answer of a call. The call itself goes on.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The longest answer and signature that are shown, in characters.
-const MAX_ANSWER: usize = 20_000;
-const MAX_SIGNATURE: usize = 6_000;
+/// How much of a page the answer, a signature and the fields of the form take, in bytes.
+const ANSWER_SIZE: usize = 20_000;
+const SIGNATURE_SIZE: usize = 7_000;
+const FIELDS_SIZE: usize = 28_000;
+
+/// How many values a field offers to choose from, and the longest of them, in bytes.
+const MAX_CHOICES: usize = 100;
+const MAX_CHOICE: usize = 60;
 
 /// The longest signature in the list of tools, in characters.
 const MAX_LISTED_SIGNATURE: usize = 200;
@@ -44,8 +51,11 @@ const CLIENT: &str = "onecall page";
 pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageError> {
     let (query, server) = (context.query.get("q").unwrap_or_default(), context.query.get("server"));
     let found = find(context, query, server).await?;
-    let page = context.query.number::<usize>("page").unwrap_or(1).max(1);
-    let shown = found.iter().skip((page - 1).saturating_mul(PAGE_LENGTH)).take(PAGE_LENGTH);
+    let before = context.query.number::<usize>("after").unwrap_or(0);
+    let listed = found.iter().skip(before).take(PAGE_LENGTH);
+    let shown = fill(listed, PAGE_SIZE, |found| listed_tool(context, &found.spec));
+    let end = before.saturating_add(shown.count);
+    let after = |count: usize| context.query.with(&[("after", Some(&count.to_string()))]);
     let body = html! {
         form.filters method="get" role="search" aria-label="Search tools" {
             label { "Search" input type="search" name="q" value=(query) maxlength="200" placeholder="send a message"; }
@@ -64,19 +74,25 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
                 } @else { p { "No tool matches. " a href="/page/tools" { "All tools" } } }
             }
         }
-        ul.plain.tools-list { @for FoundTool { spec, .. } in shown { li {
-            a href={ "/page/tools/" (segment(spec.callable.as_str())) } { code { (text::line(spec.callable.as_str(), 100)) } }
-            " " (hints(spec))
-            code.signature { (text::line(&python_signature_with(spec, context.gateway.observed(spec).as_ref()), MAX_LISTED_SIGNATURE)) }
-            p.muted { (text::line(&summary(spec.description.as_deref().unwrap_or_default(), 160), 200)) }
-        } } }
+        ul.plain.tools-list { (shown.markup) }
         nav.pages aria-label="Pages of tools" {
-            @if page > 1 { a href=(context.query.with(&[("page", Some(&(page - 1).to_string()))])) { "Tools before" } }
-            @if found.len() > page.saturating_mul(PAGE_LENGTH) { a href=(context.query.with(&[("page", Some(&(page + 1).to_string()))])) { "More tools" } }
+            @if before > 0 { a href=(after(before.saturating_sub(PAGE_LENGTH))) { "Tools before" } }
+            @if end < found.len() { a href=(after(end)) { "More tools" } }
             span.muted { (text::count(u64::try_from(found.len()).unwrap_or(u64::MAX), "tool", "tools")) }
         }
     };
     Ok(PageAnswer::page("Tools", body))
+}
+
+/// A tool in the list.
+fn listed_tool(context: &PageContext, spec: &ToolSpec) -> Markup {
+    let signature = python_signature_with(spec, context.gateway.observed(spec).as_ref());
+    html! { li {
+        a href={ "/page/tools/" (segment(spec.callable.as_str())) } { code { (text::line(spec.callable.as_str(), 100)) } }
+        " " (hints(spec))
+        code.signature { (text::line(&signature, MAX_LISTED_SIGNATURE)) }
+        p.muted { (text::line(&summary(spec.description.as_deref().unwrap_or_default(), 160), 200)) }
+    } }
 }
 
 async fn find(
@@ -104,11 +120,20 @@ fn hints(spec: &ToolSpec) -> Markup {
     }
 }
 
+/// A form that was sent to call a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SentCall {
+    /// The form belongs to the session of the browser.
+    Genuine,
+    /// The form belongs to another session, and is given back.
+    Stale,
+}
+
 /// One tool; with a form that was sent, also the answer to the call.
 pub(super) async fn tool_page(
     context: &Arc<PageContext>,
     name: &str,
-    is_call: bool,
+    sent: Option<SentCall>,
 ) -> Result<PageAnswer, PageError> {
     let known = context.gateway.last_known_tools().await;
     let spec = match context.gateway.inspect_known(name, &known) {
@@ -118,9 +143,14 @@ pub(super) async fn tool_page(
             Ok(Err(_)) | Err(_) => return Err(PageError::NotFound),
         },
     };
-    let (answer, status) = match is_call {
-        false => (html! {}, StatusCode::OK),
-        true => match arguments(&spec, &context.form) {
+    let (answer, status) = match sent {
+        None => (html! {}, StatusCode::OK),
+        Some(SentCall::Stale) => {
+            let problem = "Nothing was called: the form belongs to another session of this browser. What you \
+                           typed is kept: read it, and send it again.";
+            (html! { p.problem #answer role="alert" { (problem) } }, StatusCode::FORBIDDEN)
+        }
+        Some(SentCall::Genuine) => match arguments(&spec, &context.form) {
             Ok(arguments) => (call(context, &spec, arguments).await, StatusCode::OK),
             Err(problem) => {
                 (html! { p.problem #answer role="alert" { (problem) } }, StatusCode::BAD_REQUEST)
@@ -128,7 +158,7 @@ pub(super) async fn tool_page(
         },
     };
     let observed = context.gateway.observed(&spec);
-    let signature = |text: String| text::block(&text, MAX_SIGNATURE);
+    let signature = |text: String| excerpt(&text, SIGNATURE_SIZE).text;
     let body = html! {
         dl.facts {
             div { dt { "Server" } dd { (text::line(spec.server.as_str(), 80)) } }
@@ -158,15 +188,19 @@ fn call_form(context: &PageContext, spec: &ToolSpec) -> Markup {
         .and_then(Value::as_array)
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    let fields: Vec<(&String, &Value)> = properties.into_iter().flatten().take(40).collect();
+    let properties: Vec<(&String, &Value)> = properties.into_iter().flatten().collect();
+    let fields = fill(properties.iter().enumerate(), FIELDS_SIZE, |(index, (name, schema))| {
+        field(context, index, name, schema, required.contains(&name.as_str()))
+    });
+    let further = properties.len().saturating_sub(fields.count);
+    let is_open = further > 0 || fields.count == 0 || context.form.get("json").is_some();
     html! {
         form.stack.try method="post" action={ "/page/tools/" (segment(spec.callable.as_str())) "#answer" } {
             (context.form_check())
-            @for (index, (name, schema)) in fields.iter().enumerate() {
-                (field(context, index, name, schema, required.contains(&name.as_str())))
-            }
-            details open[fields.is_empty()] {
+            (fields.markup)
+            details open[is_open] {
                 summary { "Further arguments as JSON" }
+                @if further > 0 { p.help { (text::count(u64::try_from(further).unwrap_or(u64::MAX), "argument has", "arguments have")) " no field here. The signature names all." } }
                 label for="more" { "A JSON object" }
                 textarea.code #more name="json" rows="3" spellcheck="false" { (context.form.raw("json").unwrap_or_default()) }
             }
@@ -190,12 +224,15 @@ fn field(
     let choices: Vec<&str> = schema
         .get("enum")
         .and_then(Value::as_array)
-        .map(|values| values.iter().filter_map(Value::as_str).take(200).collect())
+        .map(|values| values.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
+    // A list that is too long for a page is typed instead.
+    let is_list = (1..=MAX_CHOICES).contains(&choices.len())
+        && choices.iter().all(|choice| choice.len() <= MAX_CHOICE);
     html! {
         label for=(id) { (text::line(name, 80)) @if is_required { span.muted { " required" } }
             span.muted { " " (text::line(kind, 20)) } }
-        @if !choices.is_empty() {
+        @if is_list {
             select id=(id) name=(field) { option value="" {}
                 @for choice in choices { option value=(choice) selected[typed == choice] { (text::line(choice, 80)) } } }
         } @else if kind == "boolean" {
@@ -271,10 +308,10 @@ fn answer(context: &PageContext, result: Result<ToolValue, ToolError>) -> Markup
     match result {
         Ok(value) => {
             let shown = context.redacted(&pretty(&value.encode().1));
-            html! { div #answer role="status" { h3 { "Answer" } pre.output tabindex="0" { (text::block(&shown, MAX_ANSWER)) } } }
+            html! { div #answer role="status" { h3 { "Answer" } pre.output tabindex="0" { (excerpt(&shown, ANSWER_SIZE).text) } } }
         }
         Err(error) => html! {
-            div.problem #answer role="alert" { pre { (text::block(&context.redacted(&error.to_string()), MAX_ANSWER)) } }
+            div.problem #answer role="alert" { pre { (excerpt(&context.redacted(&error.to_string()), ANSWER_SIZE).text) } }
         },
     }
 }

@@ -1,5 +1,6 @@
 //! Reads the answer to a question from its form.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use onecall_core::{ApprovalQuestion, ApprovalScope, QuestionKind, Timestamp, Verdict};
@@ -10,6 +11,11 @@ use super::fields::Fields;
 
 /// The longest reason that is kept, in characters.
 const MAX_REASON: usize = 1_000;
+
+/// How many arguments have a box in the form, and how long their names are, in bytes. Others must stay the same in
+/// later calls.
+const MAX_BOXES: usize = 100;
+const MAX_BOX_NAME: usize = 200;
 
 /// How long an approval of later calls may last.
 pub(super) const LENGTHS: [(&str, &str, u64); 4] = [
@@ -32,6 +38,11 @@ pub(super) enum UnfitForm {
     ResultNotJson(String),
     #[error("choose how long later calls are approved")]
     NoLength,
+    #[error(
+        "the arguments have no '{0}' any more, which is to be the same in later calls: untick it, or add \
+         it again"
+    )]
+    NoSuchArgument(String),
     #[error("the arguments contain secrets that are not shown here, so they cannot be edited")]
     HiddenSecrets,
 }
@@ -46,13 +57,7 @@ pub(super) fn read(
     match (question.kind, form.get("decision").unwrap_or_default()) {
         (QuestionKind::Approve, "once") => approve(form, question, shown, ApprovalScope::Once),
         (QuestionKind::Approve, "run") => approve(form, question, shown, ApprovalScope::Run),
-        (QuestionKind::Approve, "tool") => {
-            let scope = ApprovalScope::Tool {
-                constraints: constraints(form, question),
-                until: until(form, now)?.0,
-            };
-            approve(form, question, shown, scope)
-        }
+        (QuestionKind::Approve, "tool") => approve_later(form, question, shown, until(form, now)?),
         (QuestionKind::Approve, "deny") => {
             let reason = form.get("reason").map(|reason| reason.chars().take(MAX_REASON).collect());
             Ok(Verdict::Deny { reason })
@@ -75,22 +80,44 @@ fn approve(
     shown: &str,
     scope: ApprovalScope,
 ) -> Result<Verdict, UnfitForm> {
-    let Some(written) = form.get("arguments") else {
-        return Ok(Verdict::Approve { scope, arguments: None });
-    };
+    Ok(Verdict::Approve { scope, arguments: edited(form, question, shown)?.map(Value::Object) })
+}
+
+/// An approval of this call and of later ones.
+fn approve_later(
+    form: &Fields,
+    question: &ApprovalQuestion,
+    shown: &str,
+    until: Timestamp,
+) -> Result<Verdict, UnfitForm> {
+    let original: Map<String, Value> =
+        serde_json::from_str(&question.arguments).unwrap_or_default();
+    let edited = edited(form, question, shown)?;
+    let constraints = constraints(form, &original, edited.as_ref().unwrap_or(&original))?;
+    let scope = ApprovalScope::Tool { constraints, until: until.0 };
+    Ok(Verdict::Approve { scope, arguments: edited.map(Value::Object) })
+}
+
+/// The arguments of the form, if they were edited.
+fn edited(
+    form: &Fields,
+    question: &ApprovalQuestion,
+    shown: &str,
+) -> Result<Option<Map<String, Value>>, UnfitForm> {
+    let Some(written) = form.get("arguments") else { return Ok(None) };
     let value: Value =
         serde_json::from_str(written).map_err(|error| UnfitForm::NotJson(error.to_string()))?;
     let same = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|it| it == value);
     if same(shown) || same(&question.arguments) {
-        return Ok(Verdict::Approve { scope, arguments: None });
+        return Ok(None);
     }
     if !same_value(shown, &question.arguments) {
         return Err(UnfitForm::HiddenSecrets);
     }
-    if !value.is_object() {
-        return Err(UnfitForm::NotAnObject);
+    match value {
+        Value::Object(arguments) => Ok(Some(arguments)),
+        _ => Err(UnfitForm::NotAnObject),
     }
-    Ok(Verdict::Approve { scope, arguments: Some(value) })
 }
 
 fn same_value(one: &str, other: &str) -> bool {
@@ -98,12 +125,32 @@ fn same_value(one: &str, other: &str) -> bool {
     value(one).is_some() && value(one) == value(other)
 }
 
-/// The arguments that later calls must have, too: those that are ticked, with the values of this call.
-fn constraints(form: &Fields, question: &ApprovalQuestion) -> Map<String, Value> {
-    let arguments: Map<String, Value> =
-        serde_json::from_str(&question.arguments).unwrap_or_default();
-    let is_chosen = |name: &String| form.all("same").any(|chosen| chosen == name);
-    arguments.into_iter().filter(|(name, _)| is_chosen(name)).collect()
+/// The arguments that have a box in the form: a ticked one stays the same in later calls.
+pub(super) fn boxes(arguments: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let names = arguments.keys().map(String::as_str);
+    names.filter(|name| name.len() <= MAX_BOX_NAME).take(MAX_BOXES)
+}
+
+/// The values that later calls must have, too: those that are approved, without the arguments whose box is not
+/// ticked. An argument without a box stays the same: the person has added it, or there are very many.
+fn constraints(
+    form: &Fields,
+    original: &Map<String, Value>,
+    approved: &Map<String, Value>,
+) -> Result<Map<String, Value>, UnfitForm> {
+    let boxes: HashSet<&str> = boxes(original).collect();
+    let ticked: HashSet<&str> = form.all("same").filter(|name| boxes.contains(name)).collect();
+    // Without this, the approval would cover more than the ticked boxes say.
+    let missing = original.keys().find(|name| {
+        let is_kept = ticked.contains(name.as_str()) || !boxes.contains(name.as_str());
+        is_kept && !approved.contains_key(*name)
+    });
+    if let Some(name) = missing {
+        return Err(UnfitForm::NoSuchArgument(name.clone()));
+    }
+    let is_kept = |name: &str| ticked.contains(name) || !boxes.contains(name);
+    let kept = approved.iter().filter(|(name, _)| is_kept(name));
+    Ok(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 fn until(form: &Fields, now: Timestamp) -> Result<Timestamp, UnfitForm> {
@@ -162,6 +209,43 @@ mod tests {
         assert_eq!(read_form("decision=deny&reason=+no+", QuestionKind::Approve), Ok(denied));
         let happened = Verdict::Happened { result: json!([1]) };
         assert_eq!(read_form("decision=happened&result=[1]", QuestionKind::Unknown), Ok(happened));
+    }
+
+    fn later(form: &str) -> Result<(Value, Option<Value>), UnfitForm> {
+        match read_form(&format!("decision=tool&length=1h&{form}"), QuestionKind::Approve)? {
+            Verdict::Approve { scope: ApprovalScope::Tool { constraints, .. }, arguments } => {
+                Ok((Value::Object(constraints), arguments))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn later_calls_are_like_the_call_that_was_approved() {
+        let edited = "arguments=%7B%22id%22%3A8%2C%22folder%22%3A%22sent%22%7D";
+        let arguments = json!({"id": 8, "folder": "sent"});
+        assert_eq!(
+            later(&format!("{edited}&same=folder")),
+            Ok((json!({"folder": "sent"}), Some(arguments.clone())))
+        );
+        assert_eq!(later(edited), Ok((json!({}), Some(arguments))));
+        // An argument that was added has no box, and one that was removed cannot stay the same.
+        let added = "arguments=%7B%22id%22%3A7%2C%22all%22%3Atrue%7D";
+        let arguments = json!({"id": 7, "all": true});
+        assert_eq!(later(&format!("{added}&same=id")), Ok((arguments.clone(), Some(arguments))));
+        assert_eq!(
+            later(&format!("{added}&same=id&same=folder")),
+            Err(UnfitForm::NoSuchArgument("folder".to_owned()))
+        );
+    }
+
+    #[test]
+    fn arguments_without_a_box_stay_the_same() {
+        let names = (0..MAX_BOXES + 2).map(|index| (format!("a{index:04}"), json!(index)));
+        let arguments: Map<String, Value> = names.collect();
+        let kept = constraints(&Fields::parse(b"same=a0003"), &arguments, &arguments).unwrap();
+        let names: Vec<&String> = kept.keys().collect();
+        assert_eq!(names, ["a0003", "a0100", "a0101"]);
     }
 
     #[test]

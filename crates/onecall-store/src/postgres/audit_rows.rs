@@ -139,7 +139,7 @@ pub(super) async fn select(
     let run = filter.run.as_ref().map(RunId::as_str);
     let since = filter.since.unwrap_or(Timestamp(i64::MIN));
     let limit = filter.limit.unwrap_or(usize::MAX);
-    let (mut selected, mut last) = (Vec::new(), i64::MAX);
+    let (mut selected, mut last) = (Vec::new(), filter.before.map_or(i64::MAX, to_i64));
     while selected.len() < limit {
         let found = queries.query(&query, &[&user, &run, &since.0, &last]).await?;
         let Some(oldest) = found.last() else { break };

@@ -1,6 +1,6 @@
 //! The query of the runs that a filter selects, in the words of either database.
 
-use onecall_core::storage::RunFilter;
+use onecall_core::storage::{MAX_SEARCHED_ARGUMENTS, RunFilter};
 
 use super::runs::{SUMMARY_COLUMNS, like_pattern};
 
@@ -90,13 +90,21 @@ impl RunQuery {
             conditions.add(pattern(tool), condition);
         }
         if let Some(server) = &filter.server {
-            let condition = |it: &str| has_call(format!("server = {it}"));
-            conditions.add(QueryValue::Text(server.clone()), condition);
+            let condition = |it: &str| has_call(format!("server {like} {it} ESCAPE '\\'"));
+            conditions.add(pattern(server), condition);
         }
         if let Some(text) = &filter.text {
             conditions.add(pattern(text), |it| {
                 let contains = |column: &str| format!("{column} {like} {it} ESCAPE '\\'");
-                ["program", "output", "error_message"].map(contains).join(" OR ")
+                let of_run =
+                    ["id", "error_message", "program", "output"].map(contains).join(" OR ");
+                // Long arguments are not read: the size is tested first.
+                let of_call = has_call(format!(
+                    "({} OR CASE WHEN arguments_bytes <= {MAX_SEARCHED_ARGUMENTS} THEN {} END)",
+                    contains("error"),
+                    contains("arguments")
+                ));
+                format!("{of_run} OR {of_call}")
             });
         }
         let limit = filter.limit.and_then(|limit| i64::try_from(limit).ok());

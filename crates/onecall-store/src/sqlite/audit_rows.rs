@@ -105,13 +105,14 @@ pub(super) fn select(
     let query = format!(
         "SELECT {COLUMNS} FROM audit
          WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR (run_id >= ?2 AND run_id < ?2 || char(1114111)))
-           AND at_ms >= ?3
+           AND at_ms >= ?3 AND number < ?4
          ORDER BY number DESC"
     );
     let run = filter.run.as_ref().map(RunId::as_str);
     let since = filter.since.unwrap_or(Timestamp(i64::MIN));
+    let before = filter.before.map_or(i64::MAX, to_i64);
     let mut statement = connection.prepare(&query)?;
-    let mut found = statement.query(params![filter.user, run, since.0])?;
+    let mut found = statement.query(params![filter.user, run, since.0, before])?;
     let limit = filter.limit.unwrap_or(usize::MAX);
     let mut selected = Vec::new();
     while selected.len() < limit

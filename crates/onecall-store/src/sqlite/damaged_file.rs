@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -27,6 +28,9 @@ pub(super) const ALL_SUFFIXES: [&str; 5] =
 
 /// The suffix of the lock file, which is locked while a damaged or lost file is replaced.
 const LOCK: &str = ".lock";
+
+/// The beginning of the suffix of a file that was moved aside.
+const DAMAGED: &str = ".damaged-";
 
 /// Waits until no other process replaces the file. The lock ends when the result is dropped.
 pub(super) fn lock(path: &Path) -> io::Result<File> {
@@ -63,11 +67,29 @@ pub(super) fn move_aside(path: &Path, damaged: FileId) -> io::Result<Option<Path
     Ok(Some(aside))
 }
 
+/// The damaged files that were moved aside and are still there, oldest first.
+pub(super) fn set_aside(path: &Path) -> Vec<PathBuf> {
+    let beginning = with_suffix(path, DAMAGED);
+    let Some(folder) = path.parent().and_then(|folder| fs::read_dir(folder).ok()) else {
+        return Vec::new();
+    };
+    let is_damaged = |found: &PathBuf| {
+        let (name, beginning) = (found.as_os_str().as_bytes(), beginning.as_os_str().as_bytes());
+        let is_beside = |suffix: &&str| name.ends_with(suffix.as_bytes());
+        name.starts_with(beginning) && !MOVED_SUFFIXES.iter().any(|suffix| is_beside(suffix))
+    };
+    let found = folder.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut found: Vec<PathBuf> = found.filter(is_damaged).collect();
+    // The names have the moments.
+    found.sort();
+    found
+}
+
 fn free_name(path: &Path) -> PathBuf {
     let moment = Timestamp::now().to_string().replace([':', '-'], "");
     let name = |number: u32| match number {
-        0 => with_suffix(path, &format!(".damaged-{moment}")),
-        _ => with_suffix(path, &format!(".damaged-{moment}-{number}")),
+        0 => with_suffix(path, &format!("{DAMAGED}{moment}")),
+        _ => with_suffix(path, &format!("{DAMAGED}{moment}-{number}")),
     };
     (0..1000).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(1000))
 }

@@ -1,5 +1,7 @@
 //! Run records in SQLite.
 
+use std::path::PathBuf;
+
 use onecall_core::storage::{
     CallTexts, FigureQuery, PeriodFigures, Retention, RunFilter, RunLookup, RunRecord, RunStore,
     RunSummary, StoreError, StoredCall,
@@ -7,7 +9,7 @@ use onecall_core::storage::{
 use onecall_core::{RunId, Timestamp, TokenUsage};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
 
-use super::{SqliteStore, figures, record_journals, run_pictures, to_i64, to_u64};
+use super::{SqliteStore, damaged_file, figures, record_journals, run_pictures, to_i64, to_u64};
 use crate::encoding::record_journals::EncodedReplay;
 use crate::rows::answers::count_to_remove;
 use crate::rows::figures::FigureRows;
@@ -22,6 +24,10 @@ use crate::rows::runs::{
 const DIALECT: Dialect = Dialect { parameter: '?', like: "LIKE" };
 
 impl RunStore for SqliteStore {
+    fn damaged_files(&self) -> Vec<PathBuf> {
+        damaged_file::set_aside(&self.path)
+    }
+
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         // Compressing takes time, so it is done while other processes can still write.
         let journal = EncodedReplay::new(&record.run.id, &record.replay)

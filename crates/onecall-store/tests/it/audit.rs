@@ -93,6 +93,8 @@ fn rows_come_back_as_they_were_written(place: &Place) {
     let cases = [
         (all.clone(), expected(&[4, 3, 2, 1])),
         (AuditFilter { limit: Some(2), ..all.clone() }, expected(&[4, 3])),
+        (AuditFilter { before: Some(3), ..all.clone() }, expected(&[2, 1])),
+        (AuditFilter { before: Some(4), limit: Some(1), ..all.clone() }, expected(&[3])),
         (AuditFilter { user, ..all.clone() }, expected(&[2, 1])),
         (AuditFilter { run, ..all.clone() }, expected(&[3, 2, 1])),
         (AuditFilter { since: Some(Timestamp(3)), ..all.clone() }, expected(&[4, 3])),

@@ -141,6 +141,12 @@ fn runs_are_found_by_every_filter(place: &Place) {
         run.run.outcome = if number == 1 { "ok" } else { "timed_out" }.to_owned();
         run.run.error = (number == 2).then(|| ("E".to_owned(), "no Needle".to_owned()));
         run.calls[0].server = format!("server{number}");
+        run.calls[0].error = (number == 3).then(|| "Disk <full>".to_owned());
+        // The arguments of the first run are too long to be searched.
+        let long = if number == 1 { "x".repeat(5_000) } else { String::new() };
+        let arguments = format!("{{\"path\":\"/tmp/{long}{number}\"}}");
+        run.calls[0].arguments_bytes = u64::try_from(arguments.len()).unwrap();
+        run.calls[0].arguments = Some(arguments);
         run.program = format!("print({number})");
         run.output = Some(format!("printed {number}"));
         store.put_run(&run).unwrap();
@@ -152,14 +158,20 @@ fn runs_are_found_by_every_filter(place: &Place) {
         Some(RunPosition { started: Timestamp(started), id: RunId::from_existing(id) })
     };
     let until = Some(Timestamp(2_000));
-    let rows: [(RunFilter, &[&str]); 14] = [
+    let rows: [(RunFilter, &[&str]); 20] = [
         (everything(), &["b3", "b2", "b1"]),
         (RunFilter { user, ..everything() }, &["b3"]),
         (RunFilter { client: text("client 2_"), ..everything() }, &["b2"]),
         (RunFilter { client: text("%"), ..everything() }, &["b3", "b2", "b1"]),
         (RunFilter { client: text("2%"), ..everything() }, &[]),
         (RunFilter { server: text("server1"), ..everything() }, &["b1"]),
-        (RunFilter { server: text("server"), ..everything() }, &[]),
+        (RunFilter { server: text("SERVER"), ..everything() }, &["b3", "b2", "b1"]),
+        (RunFilter { server: text("server_"), ..everything() }, &[]),
+        (RunFilter { text: text("b2"), ..everything() }, &["b2"]),
+        (RunFilter { text: text("disk <"), ..everything() }, &["b3"]),
+        (RunFilter { text: text("/tmp/2"), ..everything() }, &["b2"]),
+        (RunFilter { text: text("/tmp/"), ..everything() }, &["b3", "b2"]),
+        (RunFilter { text: text("/tmp/%"), ..everything() }, &[]),
         (RunFilter { outcome: text("timed_out"), ..everything() }, &["b3", "b2"]),
         (RunFilter { text: text("needle"), ..everything() }, &["b2"]),
         (RunFilter { text: text("PRINT(3"), ..everything() }, &["b3"]),

@@ -34,6 +34,24 @@
         : field.value !== field.defaultValue)
     || part.querySelector("details[open]") !== null;
 
+  // Replaces a part, and gives the focus to the same link or button in the new one.
+  const keepFocus = (old, fresh) => {
+    const focused = document.activeElement;
+    let again = null;
+    if (old.contains(focused)) {
+      const kind = focused.tagName;
+      const name = (item) => `${item.id} ${item.getAttribute("href")} ${item.textContent}`;
+      const likeIt = (root) => all(kind, root).filter((item) => name(item) === name(focused));
+      again = old === focused ? fresh : likeIt(fresh)[likeIt(old).indexOf(focused)];
+      again ||= all(kind, fresh)[all(kind, old).indexOf(focused)] || null;
+    }
+    old.replaceWith(document.adoptNode(fresh));
+    if (again) again.focus({ preventScroll: true });
+    else if (!document.activeElement || document.activeElement === document.body) {
+      if (focused && focused !== document.body) document.getElementById("main")?.focus({ preventScroll: true });
+    }
+  };
+
   // Cards stay as they are while their question is open, so that nothing that was typed is lost.
   const replaceCards = (old, fresh) => {
     const known = new Map(all("[data-question]", old).map((card) => [card.dataset.question, card]));
@@ -50,7 +68,12 @@
     for (const other of [...old.children]) if (!other.dataset.question) other.remove();
     for (const child of [...fresh.children]) {
       const id = child.dataset.question;
-      if (id && known.has(id)) continue;
+      const same = known.get(id);
+      if (same) {
+        // A short card becomes a whole one when there is room.
+        if (!same.querySelector("form") && child.querySelector("form")) keepFocus(same, child);
+        continue;
+      }
       old.append(child);
       if (id) say("A call waits for an approval.");
     }
@@ -99,7 +122,7 @@
         if ("cards" in part.dataset) { replaceCards(part, other); continue; }
         if (part.innerHTML === other.innerHTML && part.hidden === other.hidden) continue;
         if (isEdited(part)) continue;
-        part.replaceWith(document.adoptNode(other));
+        keepFocus(part, other);
       }
       showCount();
     } catch { /* The event stream reports again when the server is back. */ } finally {
@@ -108,23 +131,47 @@
     }
   };
   if (document.querySelector("[data-live]")) {
-    let wasLost = false;
+    // A browser has few connections to a server, and a stream takes one of them: a tab that is not shown gives its
+    // stream back, unless it is the one that notifies.
+    let events = null;
+    let again = 0;
+    const close = () => { clearTimeout(again); events?.close(); events = null; };
     const listen = () => {
-      const events = new EventSource("/page/events");
-      const close = () => events.close();
-      events.addEventListener("change", refresh);
-      events.addEventListener("open", () => { if (wasLost) refresh(); wasLost = false; });
-      events.addEventListener("error", () => {
+      close();
+      let wasLost = false;
+      const opened = events = new EventSource("/page/events");
+      opened.addEventListener("change", refresh);
+      opened.addEventListener("open", () => { if (wasLost) refresh(); wasLost = false; });
+      opened.addEventListener("error", () => {
         wasLost = true;
         // The browser tries again by itself, unless the server has refused.
-        if (events.readyState !== EventSource.CLOSED) return;
-        removeEventListener("pagehide", close);
+        if (opened.readyState !== EventSource.CLOSED || opened !== events) return;
         refresh();
-        setTimeout(listen, 5000);
+        again = setTimeout(listen, 5000);
       });
-      addEventListener("pagehide", close);
     };
-    listen();
+    addEventListener("pagehide", close);
+    // A page that comes back from the history of the browser has missed what happened.
+    addEventListener("pageshow", (event) => { if (event.persisted) { show(); refresh(); } });
+    let release = null;
+    const notifies = () => "Notification" in window && Notification.permission === "granted" && navigator.locks;
+    const show = () => {
+      if (!document.hidden) { release?.(); release = null; listen(); return; }
+      if (!notifies()) { close(); return; }
+      // Of all hidden tabs, the one that has this lock goes on listening.
+      close();
+      const left = new AbortController();
+      let end = () => {};
+      release = () => { left.abort(); end(); };
+      navigator.locks.request("onecall-notifies", { signal: left.signal }, () => {
+        if (!document.hidden) return undefined;
+        listen();
+        refresh();
+        return new Promise((resolve) => { end = resolve; });
+      }).catch(() => {});
+    };
+    document.addEventListener("visibilitychange", () => { show(); if (!document.hidden) refresh(); });
+    show();
   }
 
   // Notifications, after the reader asks for them.
@@ -191,18 +238,21 @@
       mark.setAttribute("x", String(Math.min(begin, now) * 1000));
       mark.setAttribute("width", String(Math.abs(now - begin) * 1000));
     });
+    const drop = () => { mark?.remove(); begin = mark = null; };
+    picture.addEventListener("pointercancel", drop);
     picture.addEventListener("pointerup", (event) => {
+      // A drag that began elsewhere ends here, too.
+      if (begin === null) return;
       const end = place(event);
       const [low, high] = [Math.min(begin, end), Math.max(begin, end)];
-      mark.remove();
-      begin = null;
+      drop();
       if (high - low < 0.01) return;
       const from = Number(strip.dataset.from);
       const length = Number(strip.dataset.to) - from;
       const address = new URL(location.href);
       address.searchParams.set("from", String(Math.floor(from + low * length)));
       address.searchParams.set("to", String(Math.ceil(from + high * length)));
-      address.searchParams.delete("page");
+      address.searchParams.delete("after");
       location.href = address.href;
     });
   }

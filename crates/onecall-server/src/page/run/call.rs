@@ -5,14 +5,19 @@ use onecall_core::storage::{RunRecord, StoredCall};
 use serde_json::Value;
 
 use super::calls::{Decisions, result};
+use super::line_links::LineLinks;
 use super::{call_lines, pictures};
 use crate::page::context::PageContext;
 use crate::page::error::PageError;
+use crate::page::fields::Fields;
 use crate::page::reply::PageAnswer;
+use crate::page::room::excerpt;
 use crate::page::text;
 
-/// The longest value that a page shows, in characters.
-const MAX_VALUE: usize = 20_000;
+/// How much of a page the error, the arguments and the answer take, in bytes. Each is a file, too.
+const ERROR_SIZE: usize = 8_000;
+const ARGUMENTS_SIZE: usize = 22_000;
+const ANSWER_SIZE: usize = 30_000;
 
 /// The call with this number, which counts from 1.
 pub(super) fn call(record: &RunRecord, number: usize) -> Option<&StoredCall> {
@@ -38,29 +43,54 @@ pub(super) fn page(
         dl.facts {
             div { dt { "Tool" } dd { a href={ "/page/tools/" (crate::page::fields::segment(&call.name)) } { (text::line(&call.name, 120)) } } }
             div { dt { "Server" } dd { (text::line(&call.server, 80)) } }
-            @if let Some(line) = line { div { dt { "Line" } dd { a href={ (run) "#line-" (line) } { (line) } } } }
+            @if let Some(line) = line { div { dt { "Line" } dd { a href=(LineLinks::new(0..0, &record.run.id, &Fields::default()).to(line)) { (line) } } } }
             div { dt { "Began after" } dd { (text::span(call.started)) } }
             div { dt { "Time" } dd { @match call.duration { Some(span) => (text::span(span)), None => "cut off when the run ended" } } }
             div { dt { "Result" } dd {
                 @if call.error.is_none() && !call.cached && call.duration.is_some() { span.tag.good { "answered" } }
                 (result(call, decisions.of(index))) } }
         }
-        @if let Some(error) = &call.error { div.problem { pre { (text::block(error, MAX_VALUE)) } } }
+        @if let Some(error) = &call.error {
+            @let shown = excerpt(error, ERROR_SIZE);
+            div.problem { pre { (shown.text) } @if shown.is_cut { (whole(&run, number, "error.txt")) } }
+        }
         section { h2 { "Arguments " span.muted { (text::bytes(call.arguments_bytes)) } }
-            (value(call.arguments.as_deref())) }
+            (value(call.arguments.as_deref(), ARGUMENTS_SIZE, &whole(&run, number, "arguments.txt"))) }
         section { h2 { "Answer " span.muted { (text::bytes(call.result_bytes)) } }
             (pictures::of_answer(&run, number, call))
-            (value(call.result.as_ref().map(|(_, text)| text.as_str()))) }
+            (value(call.result.as_ref().map(|(_, text)| text.as_str()), ANSWER_SIZE, &whole(&run, number, "answer.txt"))) }
     };
     Ok(PageAnswer::page(format!("Call {number}"), body))
 }
 
-/// A recorded value, as indented JSON if it is JSON.
-fn value(recorded: Option<&str>) -> Markup {
+/// The link to a text as a file.
+fn whole(run: &str, number: usize, file: &str) -> Markup {
+    html! { p { a href={ (run) "/calls/" (number) "/" (file) } { "The whole text as a file" } } }
+}
+
+/// The arguments, the answer or the error of a call as a file.
+pub(super) fn file(record: &RunRecord, number: usize, file: &str) -> Result<PageAnswer, PageError> {
+    let call = call(record, number).ok_or(PageError::NotFound)?;
+    let content = match file {
+        "arguments.txt" => call.arguments.clone(),
+        "answer.txt" => call.result.as_ref().map(|(_, text)| text.clone()),
+        _ => call.error.clone(),
+    };
+    let name = format!("{}-call-{number}-{file}", record.run.id);
+    let content = content.ok_or(PageError::NotFound)?;
+    Ok(PageAnswer::File { kind: "text/plain; charset=utf-8", name, content })
+}
+
+/// A recorded value, as indented JSON if it is JSON. `whole` leads to it if it is too long.
+fn value(recorded: Option<&str>, most: usize, whole: &Markup) -> Markup {
     html! {
         @match recorded {
             None => p.muted { "Not recorded. With " code { "records: full" } " in the configuration, later runs keep it." },
-            Some(recorded) => pre.output tabindex="0" { (text::block(&pretty(recorded), MAX_VALUE)) },
+            Some(recorded) => {
+                @let shown = excerpt(&pretty(recorded), most);
+                pre.output tabindex="0" { (shown.text) }
+                @if shown.is_cut { (whole) }
+            },
         }
     }
 }

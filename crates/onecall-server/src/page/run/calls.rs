@@ -7,16 +7,19 @@ use onecall_core::Digest;
 use onecall_core::storage::{
     AuditDecision, AuditEvent, AuditFilter, QuestionFilter, QuestionState, RunRecord, StoredCall,
 };
-use onecall_core::text::visible_line;
 
 use super::call_lines::CallLines;
+use super::line_links::LineLinks;
+use super::program::ProgramPart;
 use super::timeline::{TimeWindow, bar_class, end, micros};
 use crate::page::context::PageContext;
 use crate::page::error::PageError;
+use crate::page::room::fill;
 use crate::page::text;
 
-/// How many calls one page has.
+/// How many calls one page has, and how much of the page they and the program take together, in bytes.
 const PAGE_LENGTH: usize = 50;
+const PAGE_SIZE: usize = 40_000;
 
 /// How many calls a file for a colleague has.
 const FILE_LENGTH: usize = 2_000;
@@ -36,17 +39,28 @@ pub(super) enum Extent {
     File,
 }
 
+/// What was decided about one call.
+#[derive(Clone, Debug)]
+pub(super) struct CallDecision {
+    /// Whether a rule has denied the call, or a person was asked.
+    pub(super) is_special: bool,
+    /// The decision as the end of a sentence.
+    pub(super) text: String,
+}
+
 /// What was decided about the calls of a run.
 #[derive(Default)]
 pub(super) struct Decisions {
     /// For each call of the record, what was decided, if it is known.
-    texts: Vec<Option<String>>,
+    of_calls: Vec<Option<CallDecision>>,
 }
 
 impl Decisions {
     /// Reads the audit trail, if there is one, and the answers of people.
     pub(super) fn read(context: &PageContext, record: &RunRecord) -> Result<Self, PageError> {
-        let mut texts = BTreeMap::<u64, ((String, String), String)>::new();
+        let mut known = BTreeMap::<u64, ((String, String), CallDecision)>::new();
+        let decided =
+            |is_special, text: String| CallDecision { is_special, text: context.redacted(&text) };
         let id = &record.run.id;
         if context.gateway.audit().is_some() {
             let limit = Some(MAX_AUDIT_ROWS);
@@ -62,7 +76,8 @@ impl Decisions {
                         AuditDecision::Ask => "asked a person",
                     };
                     let rule = rule.map_or(String::new(), |rule| format!(" by {rule}"));
-                    texts.insert(call.id, ((call.tool, arguments.sha256), format!("{word}{rule}")));
+                    let decision = decided(word != "allowed", format!("{word}{rule}"));
+                    known.insert(call.id, ((call.tool, arguments.sha256), decision));
                 }
             }
         }
@@ -76,25 +91,25 @@ impl Decisions {
                     format!("{} by {}", answer.verdict.name().replace('_', " "), answer.by)
                 }
             };
-            let text = format!("{answer}, because of {}", question.rule);
+            let decision = decided(true, format!("{answer}, because of {}", question.rule));
             let sha256 = Digest::of(&question.arguments).to_string();
-            texts.insert(question.call, ((question.name.to_string(), sha256), text));
+            known.insert(question.call, ((question.name.to_string(), sha256), decision));
         }
         // Records have no numbers of calls, so equal calls are told apart by their order.
-        let mut queues = HashMap::<(String, String), VecDeque<String>>::new();
-        for (call, text) in texts.into_values() {
-            queues.entry(call).or_default().push_back(text);
+        let mut queues = HashMap::<(String, String), VecDeque<CallDecision>>::new();
+        for (call, decision) in known.into_values() {
+            queues.entry(call).or_default().push_back(decision);
         }
-        let texts = record.calls.iter().map(|call| {
+        let of_calls = record.calls.iter().map(|call| {
             let call = (call.name.clone(), call.arguments_hash.clone());
             queues.get_mut(&call).and_then(VecDeque::pop_front)
         });
-        Ok(Self { texts: texts.collect() })
+        Ok(Self { of_calls: of_calls.collect() })
     }
 
     /// What was decided about the call with this index.
-    pub(super) fn of(&self, index: usize) -> Option<&str> {
-        self.texts.get(index)?.as_deref()
+    pub(super) fn of(&self, index: usize) -> Option<&CallDecision> {
+        self.of_calls.get(index)?.as_ref()
     }
 }
 
@@ -104,6 +119,7 @@ pub(super) fn table(
     record: &RunRecord,
     lines: &CallLines,
     decisions: &Decisions,
+    program: &ProgramPart,
     extent: Extent,
 ) -> Markup {
     let query = &context.query;
@@ -121,20 +137,27 @@ pub(super) fn table(
                 && (!is_failed_only || call.error.is_some())
         })
         .collect();
-    let (length, page) = match extent {
-        Extent::Page => (PAGE_LENGTH, query.number::<usize>("page").unwrap_or(1).max(1)),
-        Extent::File => (FILE_LENGTH, 1),
+    let (length, size, before) = match extent {
+        Extent::Page => (
+            PAGE_LENGTH,
+            PAGE_SIZE.saturating_sub(program.size()),
+            query.number::<usize>("after").unwrap_or(0),
+        ),
+        Extent::File => (FILE_LENGTH, usize::MAX, 0),
     };
-    let shown = selected.iter().skip((page - 1).saturating_mul(length)).take(length);
-    let more = selected.len() > page.saturating_mul(length);
+    let rows = fill(selected.iter().skip(before).take(length), size, |(index, call)| {
+        row(record, (*index, call), line_of(*index), window, decisions, &program.links, extent)
+    });
+    let end = before.saturating_add(rows.count);
     let not_recorded = usize::try_from(record.run.call_count).unwrap_or(usize::MAX);
     let not_recorded = not_recorded.saturating_sub(record.calls.len());
+    let after = |count: usize| query.with(&[("after", Some(&count.to_string()))]);
     html! {
         @if extent == Extent::Page && (line.is_some() || is_failed_only) {
             p { "Only calls "
                 @if let Some(line) = line { "of line " (line) " " }
                 @if is_failed_only { "that failed " }
-                "are listed. " a href=(query.with(&[("line", None), ("only", None), ("page", None)])) { "All calls" } }
+                "are listed. " a href=(query.with(&[("line", None), ("only", None), ("after", None)])) { "All calls" } }
         }
         div.scroll { table.calls {
             caption.sr { "Calls in the order in which they began" }
@@ -143,38 +166,53 @@ pub(super) fn table(
                 th.wide.minor scope="col" { "When" } th.number scope="col" { "Time" } th.number.minor scope="col" { "Sent" }
                 th.number scope="col" { "Answer" } th scope="col" { "Result" }
             } }
-            tbody { @for (index, call) in shown {
-                @let (left, right) = (window.place(micros(call.started), BAR_WIDTH), window.place(end(call, total), BAR_WIDTH));
-                tr {
-                    td.number { (index + 1) }
-                    td { @match extent {
-                        Extent::Page => a href={ "/page/runs/" (record.run.id) "/calls/" (index + 1) } { (text::line(&call.name, 80)) },
-                        Extent::File => (text::line(&call.name, 80)),
-                    } }
-                    td.number { @if let Some(line) = line_of(*index) { a href={ "#line-" (line) } { (line) } } }
-                    td.wide.minor { svg.row viewBox={ "0 0 " (BAR_WIDTH) " 10" } preserveAspectRatio="none" aria-hidden="true" {
-                        rect class=(bar_class(call)) x=(left) y="1" width=((right - left).max(2)) height="8" {}
-                    } }
-                    td.number { @match call.duration { Some(span) => (text::span(span)), None => "cut off" } }
-                    td.number.minor { (text::bytes(call.arguments_bytes)) }
-                    td.number { (text::bytes(call.result_bytes)) }
-                    td { (result(call, decisions.of(*index))) }
-                }
-            } }
+            tbody { (rows.markup) }
         } }
         @if extent == Extent::Page {
             nav.pages aria-label="Pages of calls" {
-                @if page > 1 { a href=(query.with(&[("page", Some(&(page - 1).to_string()))])) { "Earlier calls" } }
-                @if more { a href=(query.with(&[("page", Some(&(page + 1).to_string()))])) { "Later calls" } }
+                @if before > 0 { a href=(after(before.saturating_sub(PAGE_LENGTH))) { "Earlier calls" } }
+                @if end < selected.len() { a href=(after(end)) { "Later calls" } }
                 @if record.run.failed_calls > 0 && !is_failed_only {
-                    a href=(query.with(&[("only", Some("failed")), ("page", None)])) { "Only failed calls" }
+                    a href=(query.with(&[("only", Some("failed")), ("after", None)])) { "Only failed calls" }
                 }
                 span.muted { (count(selected.len(), record.run.call_count)) }
             }
-        } @else if more {
+        } @else if end < selected.len() {
             p.muted { "Further calls are left out; the JSON file has all." }
         }
         @if not_recorded > 0 { p.muted { (not_recorded) " further calls were made and not recorded." } }
+    }
+}
+
+/// One call.
+fn row(
+    record: &RunRecord,
+    (index, call): (usize, &StoredCall),
+    line: Option<usize>,
+    window: TimeWindow,
+    decisions: &Decisions,
+    links: &LineLinks,
+    extent: Extent,
+) -> Markup {
+    let end = end(call, record.run.duration);
+    let (left, right) =
+        (window.place(micros(call.started), BAR_WIDTH), window.place(end, BAR_WIDTH));
+    html! {
+        tr {
+            td.number { (index + 1) }
+            td { @match extent {
+                Extent::Page => a href={ "/page/runs/" (record.run.id) "/calls/" (index + 1) } { (text::line(&call.name, 80)) },
+                Extent::File => (text::line(&call.name, 80)),
+            } }
+            td.number { @if let Some(line) = line { a href=(links.to(line)) { (line) } } }
+            td.wide.minor { svg.row viewBox={ "0 0 " (BAR_WIDTH) " 10" } preserveAspectRatio="none" aria-hidden="true" {
+                rect class=(bar_class(call)) x=(left) y="1" width=((right - left).max(2)) height="8" {}
+            } }
+            td.number { @match call.duration { Some(span) => (text::span(span)), None => "cut off" } }
+            td.number.minor { (text::bytes(call.arguments_bytes)) }
+            td.number { (text::bytes(call.result_bytes)) }
+            td { (result(call, decisions.of(index))) }
+        }
     }
 }
 
@@ -188,7 +226,7 @@ fn count(listed: usize, all: u64) -> String {
 }
 
 /// How a call ended, and what was decided about it.
-pub(super) fn result(call: &StoredCall, decision: Option<&str>) -> Markup {
+pub(super) fn result(call: &StoredCall, decision: Option<&CallDecision>) -> Markup {
     html! {
         @match (&call.error, call.cached) {
             (Some(error), _) => {
@@ -200,12 +238,12 @@ pub(super) fn result(call: &StoredCall, decision: Option<&str>) -> Markup {
         }
         @match (&call.denied_by, decision) {
             (Some(rule), _) => { " " span.muted { "denied by " (text::line(rule, 80)) } },
-            (None, Some(decision)) => { " " span.muted { (visible_line(decision)) } },
+            (None, Some(decision)) => { " " span.muted { (text::line(&decision.text, 300)) } },
             (None, None) => {},
         }
     }
 }
 
-fn first_line(text: &str) -> &str {
+pub(super) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }

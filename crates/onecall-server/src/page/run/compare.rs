@@ -1,20 +1,26 @@
 //! Two runs beside each other: their facts, and what differs in their programs, calls and outputs.
 
 use maud::{Markup, html};
-use onecall_core::storage::{RunFilter, RunRecord};
+use onecall_core::Digest;
+use onecall_core::storage::{RunDetail, RunFilter, RunRecord, StoredCall};
 
 use crate::line_diff::diff_lines;
 use crate::page::context::PageContext;
 use crate::page::error::PageError;
 use crate::page::reply::PageAnswer;
+use crate::page::room::fill;
 use crate::page::run_list::outcome;
 use crate::page::text;
 
-/// How many lines of a difference are shown.
+/// How many lines of a difference are shown, and how much of a page they take, in bytes.
 const MAX_LINES: usize = 400;
+const DIFFERENCE_SIZE: usize = 18_000;
 
 /// How many lines around a change are shown.
 const CONTEXT: usize = 3;
+
+/// The longest arguments and answers in the line of a call, in characters.
+const MAX_VALUE: usize = 150;
 
 /// How many runs are offered to compare with.
 const MAX_OFFERED: usize = 30;
@@ -36,7 +42,10 @@ pub(super) fn choose(context: &PageContext, record: &RunRecord) -> Result<PageAn
             label { "Run" input name="with" required maxlength="60" placeholder="1m7g7r5ga39rv3"; }
             span.actions { button type="submit" { "Compare" } }
         }
-        div.scroll { table {
+        @if runs.is_empty() {
+            div.empty { p { strong { "There is no other run." } }
+                p { "Run the program again, or another one: the runs that this one can be compared with are listed here." } }
+        } @else { div.scroll { table {
             caption.sr { "Runs to compare with" }
             thead { tr { th scope="col" { "Started" } th scope="col" { "Run" } th scope="col" { "Outcome" } th scope="col" { "Program" } } }
             tbody { @for run in runs.iter().take(MAX_OFFERED) {
@@ -47,7 +56,7 @@ pub(super) fn choose(context: &PageContext, record: &RunRecord) -> Result<PageAn
                     td { @if run.program_hash == record.run.program_hash { "the same" } @else { span.muted { "another" } } }
                 }
             } }
-        } }
+        } } }
     };
     Ok(PageAnswer::page(format!("Compare run {}", record.run.id), body))
 }
@@ -71,7 +80,9 @@ pub(super) fn page(one: &RunRecord, other: &RunRecord) -> PageAnswer {
             }
         } }
         (difference("Program", &one.program, &other.program))
-        (difference("Calls", &calls(one), &calls(other)))
+        @let detail = CallDetail::of(one, other);
+        (difference("Calls", &calls(one, detail), &calls(other, detail)))
+        p.muted { (detail.explanation()) }
         @if one.output.is_none() || other.output.is_none() {
             section { h2 { "Output" } p.muted { "At least one of the outputs was not recorded." } }
         } @else {
@@ -90,18 +101,71 @@ fn fact(
     html! { tr { th scope="row" { (name) } td { (value(one)) } td { (value(other)) } } }
 }
 
+/// What is compared of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallDetail {
+    /// Arguments and answers, which both runs have recorded.
+    Texts,
+    /// The hashes of arguments and the sizes of answers, because a run has not recorded more.
+    Hashes,
+}
+
+impl CallDetail {
+    fn of(one: &RunRecord, other: &RunRecord) -> Self {
+        let is_full = |record: &RunRecord| record.run.detail == RunDetail::Full;
+        if is_full(one) && is_full(other) { Self::Texts } else { Self::Hashes }
+    }
+
+    fn explanation(self) -> &'static str {
+        match self {
+            Self::Texts => "Of calls, arguments and answers are compared.",
+            Self::Hashes => {
+                "At least one of the runs has no recorded arguments and answers, so the hashes of arguments \
+                 and the sizes of answers are compared. With `records: full` in the configuration, later runs \
+                 keep them."
+            }
+        }
+    }
+}
+
 /// The calls of a run, one in each line, without what differs between any two runs.
-fn calls(record: &RunRecord) -> String {
-    let line = |call: &onecall_core::storage::StoredCall| {
-        let arguments = call.arguments.as_deref().unwrap_or("…");
-        let end = match (&call.error, call.cached) {
-            (Some(error), _) => format!("  failed: {error}"),
-            (None, true) => "  from the cache".to_owned(),
-            (None, false) => String::new(),
-        };
-        text::line(&format!("{}({arguments}){end}", call.name), 300)
+fn calls(record: &RunRecord, detail: CallDetail) -> String {
+    record.calls.iter().map(|call| call_line(call, detail)).collect::<Vec<_>>().join("\n")
+}
+
+/// A call in one line. Texts that are too long for it are named by their hashes, so that two that differ further
+/// on are not the same.
+fn call_line(call: &StoredCall, detail: CallDetail) -> String {
+    let shortened = |text: &str| match text.len() > MAX_VALUE {
+        true => format!(
+            "{} #{}",
+            text::line(text, MAX_VALUE),
+            short_hash(&Digest::of(text).to_string())
+        ),
+        false => text::line(text, MAX_VALUE),
     };
-    record.calls.iter().map(line).collect::<Vec<_>>().join("\n")
+    let (arguments, answer) = match detail {
+        CallDetail::Texts => {
+            let answer = call.result.as_ref().map(|(_, text)| shortened(text));
+            (call.arguments.as_deref().map(shortened), answer)
+        }
+        CallDetail::Hashes => (None, None),
+    };
+    let arguments = arguments.unwrap_or_else(|| {
+        format!("#{}, {}", short_hash(&call.arguments_hash), text::bytes(call.arguments_bytes))
+    });
+    let answer = answer.unwrap_or_else(|| format!("{} bytes", call.result_bytes));
+    let end = match (&call.error, call.cached) {
+        (Some(error), _) => format!("failed: {}", text::line(error, MAX_VALUE)),
+        (None, true) => format!("{answer}, from the cache"),
+        (None, false) => answer,
+    };
+    format!("{}({arguments})  {end}", text::line(&call.name, 120))
+}
+
+/// The beginning of a hash, by which people tell two apart.
+fn short_hash(hash: &str) -> String {
+    text::line(hash, 12)
 }
 
 /// What differs between two texts, with some lines around each change.
@@ -126,9 +190,11 @@ fn changed_lines(shown: &[(usize, &String)]) -> Markup {
     let gaps = indices.clone().zip(std::iter::once(None).chain(indices.map(Some)));
     let gaps: Vec<bool> =
         gaps.map(|(index, last)| last.is_some_and(|last| last + 1 < index)).collect();
-    html! {
-        div.source tabindex="0" role="group" aria-label="Differences" { table.diff { tbody {
-            @for ((_, line), gap) in shown.iter().zip(gaps).take(MAX_LINES) {
+    let lines = fill(
+        shown.iter().zip(gaps).take(MAX_LINES),
+        DIFFERENCE_SIZE,
+        |((_, line), gap)| {
+            html! {
                 @if gap { tr.gap { td { "…" } td {} } }
                 @let class = match line.chars().next() { Some('+') => "added", Some('-') => "removed", _ => "" };
                 tr class=(class) {
@@ -136,8 +202,11 @@ fn changed_lines(shown: &[(usize, &String)]) -> Markup {
                     td.code { code { (text::line(line.get(2..).unwrap_or_default(), 400)) } }
                 }
             }
-        } } }
-        @if shown.len() > MAX_LINES { p.muted { "and " (shown.len() - MAX_LINES) " more lines" } }
+        },
+    );
+    html! {
+        div.source tabindex="0" role="group" aria-label="Differences" { table.diff { tbody { (lines.markup) } } }
+        @if shown.len() > lines.count { p.muted { "and " (shown.len() - lines.count) " more lines" } }
     }
 }
 
@@ -146,4 +215,43 @@ pub(in crate::page) fn text_difference(one: &str, other: &str) -> Markup {
     let lines = diff_lines(one, other);
     let all: Vec<(usize, &String)> = lines.iter().enumerate().collect();
     changed_lines(&all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn call(arguments: &str, result: &str) -> StoredCall {
+        StoredCall {
+            name: "mcp__a__b".to_owned(),
+            server: "a".to_owned(),
+            arguments_hash: Digest::of(arguments).to_string(),
+            arguments_bytes: 7,
+            result_bytes: 9,
+            started: Duration::ZERO,
+            duration: Some(Duration::ZERO),
+            error: None,
+            denied_by: None,
+            cached: false,
+            arguments: Some(arguments.to_owned()),
+            result: Some(("json".to_owned(), result.to_owned())),
+            counted_tokens: None,
+        }
+    }
+
+    #[test]
+    fn calls_differ_if_their_arguments_or_answers_do() {
+        let line =
+            |arguments: &str, result: &str, detail| call_line(&call(arguments, result), detail);
+        let (texts, hashes) = (CallDetail::Texts, CallDetail::Hashes);
+        assert_eq!(line("{}", "1", texts), "mcp__a__b({})  1");
+        assert_ne!(line("{}", "1", texts), line("{}", "2", texts));
+        assert_ne!(line("[1]", "1", hashes), line("[2]", "1", hashes));
+        assert_eq!(line("[1]", "1", hashes), line("[1]", "2", hashes));
+        let long = |end: char| format!("{}{end}", "x".repeat(2 * MAX_VALUE));
+        assert_ne!(line(&long('a'), "1", texts), line(&long('b'), "1", texts));
+        assert_ne!(line("{}", &long('a'), texts), line("{}", &long('b'), texts));
+    }
 }

@@ -11,7 +11,7 @@ use crate::page::fields::Fields;
 use crate::page::layout;
 use crate::page::reply::PageAnswer;
 
-/// The longest output in a file, in characters.
+/// The longest output in a file, in bytes.
 const MAX_OUTPUT: usize = 1_000_000;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -26,6 +26,12 @@ pub(super) fn program_file(record: &RunRecord) -> PageAnswer {
     PageAnswer::File { kind: TEXT, name: format!("{}-program.txt", record.run.id), content }
 }
 
+pub(super) fn error_file(record: &RunRecord) -> Result<PageAnswer, PageError> {
+    let (kind, message) = record.run.error.as_ref().ok_or(PageError::NotFound)?;
+    let name = format!("{}-error.txt", record.run.id);
+    Ok(PageAnswer::File { kind: TEXT, name, content: format!("{kind}: {message}\n") })
+}
+
 pub(super) fn json(record: &RunRecord) -> PageAnswer {
     let content = format!("{:#}\n", record.to_json());
     let name = format!("{}.json", record.run.id);
@@ -36,15 +42,16 @@ pub(super) fn html(context: &PageContext, record: &RunRecord) -> Result<PageAnsw
     let lines = call_lines::of(record);
     let decisions = Decisions::read(context, record)?;
     let whole = Fields::default();
+    let program = program::program(record, &lines, &decisions, &whole, calls::Extent::File);
     let body = html! {
         (facts::facts(record))
-        (facts::error(record))
+        (facts::error(record, &program.links, calls::Extent::File))
         @if !record.calls.is_empty() {
             section { h2 { "Calls" }
                 (timeline::picture(record, &whole))
-                (calls::table(context, record, &lines, &decisions, calls::Extent::File)) }
+                (calls::table(context, record, &lines, &decisions, &program, calls::Extent::File)) }
         }
-        section { h2 { "Program" } (program::program(record, &lines, &whole, calls::Extent::File)) }
+        section { h2 { "Program" } (program.markup) }
         (output(record, MAX_OUTPUT))
         (pictures::section(record, calls::Extent::File))
     };

@@ -3,11 +3,14 @@
 use maud::{Markup, html};
 use onecall_core::storage::{ReplayData, RunDetail, RunRecord};
 
+use super::calls::Extent;
+use super::line_links::LineLinks;
+use crate::page::room::excerpt;
 use crate::page::run_list::outcome;
 use crate::page::text;
 
-/// The longest error that is shown, in characters.
-const MAX_ERROR: usize = 8_000;
+/// How much of a page the error takes, in bytes.
+const ERROR_SIZE: usize = 3_000;
 
 pub(super) fn facts(record: &RunRecord) -> Markup {
     let run = &record.run;
@@ -75,13 +78,16 @@ fn recorded(record: &RunRecord) -> Markup {
 }
 
 /// The error that ended the run.
-pub(super) fn error(record: &RunRecord) -> Markup {
+pub(super) fn error(record: &RunRecord, links: &LineLinks, extent: Extent) -> Markup {
+    let size = if extent == Extent::Page { ERROR_SIZE } else { usize::MAX };
     html! {
         @if let Some((kind, message)) = &record.run.error {
             div.problem role="alert" {
                 strong { (text::line(kind, 100)) }
-                @if let Some(line) = record.error_line { " in " a href={ "#line-" (line) } { "line " (line) } }
-                pre { (text::block(message, MAX_ERROR)) }
+                @if let Some(line) = record.error_line { " in " a href=(links.to(usize::try_from(line).unwrap_or(0))) { "line " (line) } }
+                @let shown = excerpt(message, size);
+                pre { (shown.text) }
+                @if shown.is_cut { p { a href={ "/page/runs/" (record.run.id) "/error.txt" } { "The whole error as a file" } } }
             }
         }
     }

@@ -7,6 +7,7 @@ mod calls;
 mod compare;
 mod export;
 mod facts;
+mod line_links;
 mod pictures;
 mod program;
 mod replay;
@@ -25,10 +26,11 @@ use onecall_core::storage::{CallTexts, RunRecord};
 use super::context::PageContext;
 use super::error::PageError;
 use super::reply::PageAnswer;
+use super::room::excerpt;
 use super::text;
 
-/// The longest output that a page shows, in characters. The whole output is a file.
-const MAX_OUTPUT: usize = 12_000;
+/// How much of a page the output takes, in bytes. The whole output is a file.
+const OUTPUT_SIZE: usize = 8_000;
 
 /// Answers a request for an address of a run.
 pub(super) fn page(
@@ -48,6 +50,10 @@ pub(super) fn page(
             let number = number.parse().map_err(|_| PageError::NotFound)?;
             call::page(context, &record, number)
         }
+        ["calls", number, file @ ("arguments.txt" | "answer.txt" | "error.txt")] => {
+            let number = number.parse().map_err(|_| PageError::NotFound)?;
+            call::file(&record, number, file)
+        }
         ["calls", number, "pictures", picture] => {
             let found = number.parse().ok().and_then(|number| call::call(&record, number));
             let pictures = found.map(pictures::of_call).unwrap_or_default();
@@ -58,6 +64,7 @@ pub(super) fn page(
         }
         ["output.txt"] => Ok(export::output_file(&record)),
         ["program.txt"] => Ok(export::program_file(&record)),
+        ["error.txt"] => export::error_file(&record),
         ["run.json"] => Ok(export::json(&record)),
         ["run.html"] => export::html(context, &record),
         ["compare"] => compare::choose(context, &record),
@@ -78,7 +85,7 @@ pub(super) fn replay(context: &PageContext, id: &str) -> Result<PageAnswer, Page
 /// Of which calls an address needs arguments and results, which can be very large.
 fn texts_of(rest: &[&str]) -> CallTexts {
     match rest {
-        [] | ["pictures" | "output.txt" | "program.txt", ..] => CallTexts::None,
+        [] | ["pictures" | "output.txt" | "program.txt" | "error.txt", ..] => CallTexts::None,
         ["calls", number, ..] => {
             let index = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
             index.map_or(CallTexts::None, CallTexts::Of)
@@ -97,6 +104,7 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
     let id = &record.run.id;
     let lines = call_lines::of(record);
     let decisions = calls::Decisions::read(context, record)?;
+    let program = program::program(record, &lines, &decisions, &context.query, calls::Extent::Page);
     Ok(html! {
         nav.tools aria-label="This run" {
             a href={ "/page/runs/" (id) "/compare" } { "Compare" }
@@ -109,24 +117,24 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
             }
         }
         (facts::facts(record))
-        (facts::error(record))
+        (facts::error(record, &program.links, calls::Extent::Page))
         @if !record.calls.is_empty() {
             section aria-labelledby="calls-title" {
                 h2 #calls-title { "Calls" }
                 (timeline::strip(record, &context.query))
-                (calls::table(context, record, &lines, &decisions, calls::Extent::Page))
+                (calls::table(context, record, &lines, &decisions, &program, calls::Extent::Page))
             }
         }
         section aria-labelledby="program-title" {
             h2 #program-title { "Program" }
-            (program::program(record, &lines, &context.query, calls::Extent::Page))
+            (program.markup)
         }
-        (output(record, MAX_OUTPUT))
+        (output(record, OUTPUT_SIZE))
         (pictures::section(record, calls::Extent::Page))
     })
 }
 
-/// The output of a run, as far as it is recorded.
+/// The output of a run, as far as it is recorded. It takes at most `most` bytes.
 fn output(record: &RunRecord, most: usize) -> Markup {
     let run = &record.run;
     html! {
@@ -139,8 +147,9 @@ fn output(record: &RunRecord, most: usize) -> Markup {
                 },
                 Some("") => p.muted { "The program printed nothing." },
                 Some(output) => {
-                    pre.output tabindex="0" { (text::block(output, most)) }
-                    @if output.chars().nth(most).is_some() {
+                    @let shown = excerpt(output, most);
+                    pre.output tabindex="0" { (shown.text) }
+                    @if shown.is_cut {
                         p { a href={ "/page/runs/" (run.id) "/output.txt" } { "The whole output as a file" } }
                     }
                     @if run.output_truncated { p.muted { "The program printed more than onecall keeps." } }

@@ -56,7 +56,7 @@ pub(super) fn page(context: &PageContext, record: &RunRecord) -> Result<PageAnsw
                 }
             }
         }
-        @if before == report.output { (output(&again, super::MAX_OUTPUT)) } @else {
+        @if before == report.output { (output(&again, super::OUTPUT_SIZE)) } @else {
             section { h2 { "Output" } (super::text_difference(before, &report.output)) }
         }
     };

@@ -1,6 +1,7 @@
 //! The calls of a run on a time line, as a picture: calls that ran at once are above each other. With very
 //! many calls, the picture shows how many ran at each moment. A part of the time can be looked at closely.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use maud::{Markup, html};
@@ -12,11 +13,15 @@ use crate::page::text;
 /// The width of the picture, in its own units.
 const WIDTH: u64 = 1_000;
 
-/// How many calls are drawn one by one.
+/// How many calls are drawn one by one, and how many of them with their names.
 const MAX_BARS: usize = 300;
+const MAX_NAMED: usize = 100;
 
-/// How many calls are drawn above each other.
-const MAX_LANES: usize = 24;
+/// How many calls are drawn above each other. With more, the picture shows how many ran at each moment.
+const MAX_LANES: usize = 64;
+
+/// How much of a page bars with names take, in bytes.
+const NAMED_SIZE: usize = 10_000;
 
 /// How many columns a picture of very many calls has.
 const COLUMNS: usize = 100;
@@ -102,13 +107,16 @@ pub(super) fn picture(record: &RunRecord, query: &Fields) -> Markup {
         moment(window.from),
         moment(window.to),
     );
-    let picture = match calls.len() <= MAX_BARS {
-        true => lanes(&calls, window, total, &label),
-        false => density(&calls, window, total, &label),
+    let lanes = (calls.len() <= MAX_BARS).then(|| lanes(&calls, window, total)).flatten();
+    let is_density = lanes.is_none();
+    let picture = match lanes {
+        Some(lanes) => lanes.picture(&label),
+        None => density(&calls, window, total, &label),
     };
     html! {
         div.strip #timeline data-from=(window.from) data-to=(window.to) {
             (picture)
+            @if is_density { p.help { "The height is the number of calls that ran at once. Zoom in to see each call." } }
             div.axis aria-hidden="true" {
                 span { (moment(window.from)) }
                 span { (moment(window.from + window.length() / 2)) }
@@ -123,7 +131,7 @@ pub(super) fn strip(record: &RunRecord, query: &Fields) -> Markup {
     let (window, whole) = (TimeWindow::read(record, query), TimeWindow::whole(record));
     let zoom = |from: u64, to: u64| {
         let (from, to) = (from.to_string(), to.min(whole.to).to_string());
-        query.with(&[("from", Some(&from)), ("to", Some(&to)), ("page", None)])
+        query.with(&[("from", Some(&from)), ("to", Some(&to)), ("after", None)])
     };
     let TimeWindow { from, to } = window;
     let (quarter, half) = (window.length() / 4, window.length() / 2);
@@ -145,8 +153,23 @@ pub(super) fn strip(record: &RunRecord, query: &Fields) -> Markup {
     }
 }
 
-/// One bar for each call. A call takes the first lane that is free when it begins.
-fn lanes(calls: &[&StoredCall], window: TimeWindow, total: Duration, label: &str) -> Markup {
+/// The calls with the lanes that their bars are in.
+struct Lanes<'a> {
+    bars: Vec<Bar<'a>>,
+    count: usize,
+}
+
+/// The bar of one call.
+struct Bar<'a> {
+    call: &'a StoredCall,
+    lane: usize,
+    start: u64,
+    end: u64,
+}
+
+/// One bar for each call. A call takes the first lane that is free when it begins. `None` if there would be too
+/// many lanes.
+fn lanes<'a>(calls: &[&'a StoredCall], window: TimeWindow, total: Duration) -> Option<Lanes<'a>> {
     let mut free = Vec::<u64>::new();
     let mut bars = Vec::new();
     for call in calls {
@@ -155,21 +178,45 @@ fn lanes(calls: &[&StoredCall], window: TimeWindow, total: Duration, label: &str
         match free.get_mut(lane) {
             Some(until) => *until = end,
             None if lane < MAX_LANES => free.push(end),
-            None => continue,
+            None => return None,
         }
-        bars.push((*call, lane, start, end));
+        let (start, end) = (window.place(start, WIDTH), window.place(end, WIDTH));
+        bars.push(Bar { call, lane, start, end });
     }
-    let height = free.len().max(1) * 10;
-    html! {
-        svg.timeline viewBox={ "0 0 " (WIDTH) " " (height) } height=(height) preserveAspectRatio="none"
-            role="img" aria-label=(label) {
-            @for (call, lane, start, end) in bars {
-                @let (left, right) = (window.place(start, WIDTH), window.place(end, WIDTH));
-                rect class=(bar_class(call)) x=(left) y=(lane * 10 + 1) width=((right - left).max(2)) height="8" {
+    Some(Lanes { bars, count: free.len().max(1) })
+}
+
+impl Lanes<'_> {
+    fn picture(&self, label: &str) -> Markup {
+        let height = self.count * 10;
+        let named = (self.bars.len() <= MAX_NAMED).then(|| self.named());
+        let bars = named.filter(|named| named.0.len() <= NAMED_SIZE);
+        let bars = bars.unwrap_or_else(|| self.unnamed());
+        html! {
+            svg.timeline viewBox={ "0 0 " (WIDTH) " " (height) } height=(height) preserveAspectRatio="none"
+                role="img" aria-label=(label) { (bars) }
+        }
+    }
+
+    fn named(&self) -> Markup {
+        html! {
+            @for Bar { call, lane, start, end } in &self.bars {
+                rect class=(bar_class(call)) x=(start) y=(lane * 10 + 1) width=((end - start).max(2)) height="8" {
                     title { (text::line(&call.name, 80)) }
                 }
             }
         }
+    }
+
+    /// All bars of a class as one shape, which takes less of a page.
+    fn unnamed(&self) -> Markup {
+        let mut shapes = BTreeMap::<&str, String>::new();
+        for Bar { call, lane, start, end } in &self.bars {
+            let width = (end - start).max(2);
+            let shape = format!("M{start} {}h{width}v8h-{width}z", lane * 10 + 1);
+            shapes.entry(bar_class(call)).or_default().push_str(&shape);
+        }
+        html! { @for (class, shape) in shapes { path class=(class) d=(shape) {} } }
     }
 }
 
@@ -188,21 +235,66 @@ fn density(calls: &[&StoredCall], window: TimeWindow, total: Duration, label: &s
     }
     let most = columns.iter().map(|(count, _)| *count).max().unwrap_or(1).max(1);
     let step = WIDTH / last;
+    let (mut all, mut failures) = (String::new(), String::new());
+    for (index, (count, failed)) in (0_u64..).zip(&columns) {
+        for (number, shapes) in [(count, &mut all), (failed, &mut failures)] {
+            if *number > 0 {
+                let (left, width) = (index * step, step - 1);
+                let height = (number * 58 / most).max(1);
+                shapes.push_str(&format!("M{left} 60v-{height}h{width}v{height}z"));
+            }
+        }
+    }
+    let label = format!("{label}, at most {most} at once");
     html! {
         svg.timeline viewBox={ "0 0 " (WIDTH) " 60" } height="60" preserveAspectRatio="none" role="img"
             aria-label=(label) {
-            @for (index, (count, failed)) in (0_u64..).zip(&columns) {
-                @if *count > 0 {
-                    @let height = (count * 58 / most).max(1);
-                    rect.bar x=(index * step) y=(60 - height) width=(step - 1) height=(height) {
-                        title { (count) " at once" }
-                    }
-                    @if *failed > 0 {
-                        @let height = (failed * 58 / most).max(2);
-                        rect class="bar failed" x=(index * step) y=(60 - height) width=(step - 1) height=(height) {}
-                    }
-                }
-            }
+            path class="bar" d=(all) {}
+            @if !failures.is_empty() { path class="bar failed" d=(failures) {} }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(started: u64) -> StoredCall {
+        StoredCall {
+            name: "mcp__a__b".to_owned(),
+            server: "a".to_owned(),
+            arguments_hash: String::new(),
+            arguments_bytes: 0,
+            result_bytes: 0,
+            started: Duration::from_millis(started),
+            duration: Some(Duration::from_millis(100)),
+            error: None,
+            denied_by: None,
+            cached: false,
+            arguments: None,
+            result: None,
+            counted_tokens: None,
+        }
+    }
+
+    fn drawn(count: u64) -> Option<(usize, usize, String)> {
+        let calls: Vec<StoredCall> = (0..count).map(call).collect();
+        let calls: Vec<&StoredCall> = calls.iter().collect();
+        let window = TimeWindow { from: 0, to: 200_000 };
+        let lanes = lanes(&calls, window, Duration::from_millis(200))?;
+        Some((lanes.bars.len(), lanes.count, lanes.picture("label").into_string()))
+    }
+
+    #[test]
+    fn no_call_is_missing_in_the_picture() {
+        let (bars, lanes, picture) = drawn(64).unwrap();
+        assert_eq!((bars, lanes, picture.matches("<rect").count()), (64, 64, 64));
+        // With more, the picture shows how many ran at once.
+        assert!(drawn(65).is_none());
+        let calls: Vec<StoredCall> = (0..65).map(call).collect();
+        let calls: Vec<&StoredCall> = calls.iter().collect();
+        let window = TimeWindow { from: 0, to: 200_000 };
+        let picture = density(&calls, window, Duration::from_millis(200), "65 calls");
+        assert!(picture.into_string().contains("65 calls, at most 65 at once"));
     }
 }

@@ -1,5 +1,7 @@
 //! A run that has not ended: it runs, waits for a person, or was interrupted.
 
+use std::collections::HashSet;
+
 use maud::html;
 use onecall_core::RunId;
 use onecall_core::storage::{DurableState, QuestionFilter, QuestionState};
@@ -9,11 +11,13 @@ use crate::page::context::PageContext;
 use crate::page::error::PageError;
 use crate::page::inbox;
 use crate::page::reply::PageAnswer;
+use crate::page::room::fill;
 use crate::page::run_list::state;
 use crate::page::text;
 
-/// How many lines of the program are shown.
+/// How many lines of the program are shown, and how much of the page they take, in bytes.
 const MAX_LINES: usize = 500;
+const PROGRAM_SIZE: usize = 20_000;
 
 pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, PageError> {
     let run = context.store.durable_run(id)?.filter(|run| context.viewer.sees_durable(run));
@@ -23,6 +27,22 @@ pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, Page
     let mut open = context.store.questions(&filter)?;
     open.retain(|stored| stored.state == QuestionState::Open);
     let program = context.redacted(&program_of(&run.request).unwrap_or_default());
+    let asking: HashSet<usize> =
+        open.iter().filter_map(|it| usize::try_from(it.question.line?).ok()).collect();
+    let first = context.query.number::<usize>("at").unwrap_or(1).max(1);
+    let lines = program.lines().enumerate().skip(first - 1).take(MAX_LINES);
+    let lines = fill(lines, PROGRAM_SIZE, |(index, line)| {
+        let asks = asking.contains(&(index + 1));
+        html! {
+            tr #{ "line-" (index + 1) } .waits[asks] {
+                td { (index + 1) }
+                td { code { (text::line(line, 400)) } }
+                @if asks { td { span.tag.wait { "waits here" } } }
+            }
+        }
+    });
+    let next = first.saturating_add(lines.count);
+    let at = |line: usize| context.query.with(&[("at", Some(&line.to_string()))]);
     let body = html! {
         div #run-state data-live data-reload=[has_ended.then_some("")] {
             dl.facts {
@@ -34,20 +54,15 @@ pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, Page
                 @if run.resumed > 0 { div { dt { "Continued" } dd { (text::count(run.resumed, "time", "times")) } } }
             }
             @if has_ended { p.muted { "The run has ended. Its record follows in a moment, if runs are recorded." } }
-            @for stored in &open { (inbox::card(context, stored, Some(&run), None)) }
+            (inbox::cards_of_run(context, &open)?)
         }
         @if !program.is_empty() {
             section { h2 { "Program" }
-                div.source tabindex="0" role="group" aria-label="Program" { table.program { tbody {
-                    @for (index, line) in program.lines().enumerate().take(MAX_LINES) {
-                        @let asks = open.iter().any(|it| it.question.line.and_then(|line| usize::try_from(line).ok()) == Some(index + 1));
-                        tr #{ "line-" (index + 1) } .waits[asks] {
-                            td.ln aria-hidden="true" { (index + 1) }
-                            td.code { code { (text::line(line, 400)) } }
-                            td.beside { @if asks { span.tag.wait { "waits here" } } }
-                        }
-                    }
-                } } }
+                div.source tabindex="0" role="group" aria-label="Program" { table.program { tbody { (lines.markup) } } }
+                nav.pages aria-label="Parts of the program" {
+                    @if first > 1 { a href=(at(1)) { "The first lines" } }
+                    @if program.lines().nth(next - 1).is_some() { a href=(at(next)) { "Lines after" } }
+                }
             }
         }
     };

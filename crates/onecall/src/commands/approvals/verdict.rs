@@ -24,7 +24,7 @@ pub(crate) struct ApproveArguments {
     #[arg(conflicts_with_all = ["happened", "not_happened"])]
     until: Option<Timestamp>,
     /// With --until: only calls with this value of an argument; ARG alone means the value that the
-    /// call has. May be repeated
+    /// call has, or the one of --arguments. May be repeated
     #[arg(long = "where", value_name = "ARG=VALUE", requires = "until")]
     constraints: Vec<String>,
     /// Make the call with these arguments instead of the program's
@@ -144,7 +144,8 @@ impl Choice {
     pub(super) fn verdict(&self, question: &ApprovalQuestion) -> Result<Verdict, UnfitAnswer> {
         match (self, question.kind) {
             (Self::Approve { reach, arguments }, QuestionKind::Approve) => {
-                Ok(Verdict::Approve { scope: reach.scope(question)?, arguments: arguments.clone() })
+                let scope = reach.scope(question, arguments.as_ref())?;
+                Ok(Verdict::Approve { scope, arguments: arguments.clone() })
             }
             (Self::Deny { reason }, QuestionKind::Approve) => {
                 Ok(Verdict::Deny { reason: reason.clone() })
@@ -161,13 +162,21 @@ impl Choice {
 }
 
 impl Reach {
-    fn scope(&self, question: &ApprovalQuestion) -> Result<ApprovalScope, UnfitAnswer> {
+    /// How far an approval of this question reaches. `edited` are the arguments that the person gives the call.
+    fn scope(
+        &self,
+        question: &ApprovalQuestion,
+        edited: Option<&Value>,
+    ) -> Result<ApprovalScope, UnfitAnswer> {
         let Self::Until { until, constraints } = self else {
             let is_run = matches!(self, Self::Run);
             return Ok(if is_run { ApprovalScope::Run } else { ApprovalScope::Once });
         };
-        let arguments: Map<String, Value> =
-            serde_json::from_str(&question.arguments).unwrap_or_default();
+        // Later calls are compared with the call that is approved.
+        let arguments = match edited {
+            Some(edited) => edited.as_object().cloned().unwrap_or_default(),
+            None => serde_json::from_str(&question.arguments).unwrap_or_default(),
+        };
         let mut map = Map::new();
         for word in constraints {
             let (name, wanted) = constraint(word, &arguments)?;
@@ -247,6 +256,41 @@ mod tests {
                 .map_err(|error: &str| error.to_owned());
             assert_eq!(read(word), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn a_constraint_is_about_the_arguments_that_are_approved() {
+        let run = onecall_core::RunId::from_existing("r1");
+        let question = ApprovalQuestion {
+            item: onecall_core::ItemId::of(&run, 1),
+            run,
+            call: 1,
+            kind: QuestionKind::Approve,
+            name: onecall_core::CallableName::new("mcp__a__b"),
+            line: None,
+            arguments: r#"{"path":"/etc"}"#.to_owned(),
+            rule: "rule".to_owned(),
+            asked: Timestamp(0),
+            expires: Timestamp(1),
+            ways: Vec::new(),
+        };
+        let scope = |word: &str, edited: Option<Value>| {
+            let constraints = vec![word.to_owned()];
+            let reach = Reach::Until { until: Timestamp(5), constraints };
+            match reach.scope(&question, edited.as_ref()) {
+                Ok(ApprovalScope::Tool { constraints, .. }) => Ok(Value::Object(constraints)),
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        let edited = || Some(json!({ "path": "/tmp/x" }));
+        assert_eq!(scope("path", None), Ok(json!({ "path": "/etc" })));
+        assert_eq!(scope("path", edited()), Ok(json!({ "path": "/tmp/x" })));
+        assert_eq!(scope("path=/tmp/x", edited()), Ok(json!({ "path": "/tmp/x" })));
+        let excluded = "the call itself has \"/tmp/x\" as 'path', not \"/etc\"";
+        assert_eq!(scope("path=/etc", edited()), Err(excluded.to_owned()));
+        let missing = "the call has no argument 'path'";
+        assert_eq!(scope("path", Some(json!({ "other": 1 }))), Err(missing.to_owned()));
     }
 
     #[test]

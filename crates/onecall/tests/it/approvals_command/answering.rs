@@ -240,6 +240,24 @@ fn an_approval_can_cover_later_calls() {
 }
 
 #[test]
+fn later_calls_are_like_the_call_that_was_approved() {
+    let desk = Desk::new();
+    let run = desk.add_waiting_run("1m7g7r5ga39rv3", &[(1, r#"{"path":"/etc"}"#)]);
+    let approve = ["approve", "1m7g.1", "--until", "7d", "--arguments", r#"{"path":"/tmp/x"}"#];
+    let refused = desk.approvals(&[&approve[..], &["--where", "path=/etc"]].concat());
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    let reason = "the call itself has \"/tmp/x\" as 'path', not \"/etc\"";
+    assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+    let approved = desk.approvals(&[&approve[..], &["--where", "path"]].concat());
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    let name = CallableName::new("mcp__shop__delete_order");
+    let grants = desk.store.grants(&name, &run, &UserName::local(), Timestamp::now()).unwrap();
+    let constraints: Vec<Value> =
+        grants.into_iter().map(|grant| Value::Object(grant.constraints)).collect();
+    assert_eq!(constraints, [json!({ "path": "/tmp/x" })]);
+}
+
+#[test]
 fn arguments_are_changed_for_one_call_only() {
     let desk = Desk::new();
     desk.add_waiting_run("1m7g7r5ga39rv3", &[(1, "{\"id\":1}"), (2, "{\"id\":2}")]);

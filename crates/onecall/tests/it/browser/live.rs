@@ -90,6 +90,46 @@ fn a_question_is_notified_once_and_counted_in_the_title() {
     assert!(person.browser.becomes("!document.title.startsWith('(')"));
 }
 
+/// Hides the page or shows it, as another tab in front of it does.
+fn set_hidden(page: &OpenPage, is_hidden: bool) {
+    page.browser.script(&format!(
+        "Object.defineProperty(document, 'hidden', {{ value: {is_hidden}, configurable: true }});
+         document.dispatchEvent(new Event('visibilitychange'));"
+    ));
+}
+
+#[test]
+fn a_hidden_page_needs_no_connection_and_catches_up() {
+    if !has_browser() {
+        return;
+    }
+    let home = recorded_home(&json!({}));
+    let open = OpenPage::new(PageProcess::start(&home), 1200, 800);
+    open.open("/page/runs");
+    let count = "window.streamsClosed = 0; window.streamsOpened = 0;
+        const close = EventSource.prototype.close;
+        EventSource.prototype.close = function () { window.streamsClosed += 1; return close.call(this); };
+        window.EventSource = new Proxy(EventSource, { construct(target, given) {
+          window.streamsOpened += 1; return new target(...given); } });";
+    open.browser.script(count);
+    set_hidden(&open, true);
+    assert!(open.browser.becomes("window.streamsClosed === 1 && window.streamsOpened === 0"));
+    let id = run(&home, "print(1)");
+    set_hidden(&open, false);
+    assert!(open.browser.becomes("window.streamsOpened === 1"));
+    let row = format!("document.querySelector('a[href=\"/page/runs/{id}\"]')");
+    assert!(open.browser.becomes(&row), "the run does not appear");
+
+    // A link keeps the focus when the list around it is replaced.
+    open.browser.script(&format!("{row}.focus()"));
+    let newer = run(&home, "print(2)");
+    let row = format!("document.querySelector('a[href=\"/page/runs/{newer}\"]')");
+    assert!(open.browser.becomes(&row), "the second run does not appear");
+    let focused = format!("document.activeElement.getAttribute('href') === '/page/runs/{id}'");
+    assert!(open.browser.becomes(&focused), "the focus is lost");
+    open.check("a page that was hidden");
+}
+
 #[test]
 fn runs_appear_in_the_list_and_time_lines_can_be_zoomed() {
     if !has_browser() {
@@ -103,6 +143,11 @@ fn runs_appear_in_the_list_and_time_lines_can_be_zoomed() {
     let row = format!("document.querySelector('a[href=\"/page/runs/{id}\"]')");
     assert!(open.browser.becomes(&row), "the run does not appear");
     open.open(&format!("/page/runs/{id}"));
+    // A drag that began elsewhere may end on the picture.
+    let stray = "document.querySelector('svg.timeline').dispatchEvent(new PointerEvent('pointerup',
+        { bubbles: true, pointerId: 1, clientX: 5, clientY: 5 }));";
+    open.browser.script(stray);
+    open.check("a drag that began elsewhere");
     let drag = "const svg = document.querySelector('svg.timeline'), box = svg.getBoundingClientRect();
         const send = (kind, part) => svg.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
           clientX: box.left + box.width * part, clientY: box.top + 3 }));

@@ -55,6 +55,10 @@ fn a_program_goes_on_when_its_calls_are_approved() {
     assert_eq!(seen.status, 409);
     assert!(seen.text.contains("the arguments are not JSON"), "{}", seen.text);
     assert!(seen.text.contains(">{path</textarea>") && seen.text.contains("value=\"perhaps\""));
+    // The browser is at the address of the form now: reading it leads to the inbox.
+    let seen = browser.get(&format!("/page/inbox/{first}"));
+    assert_eq!(seen.status, 303);
+    assert_eq!(seen.location, format!("/page/inbox#question-{first}"));
 
     let arguments = "%7B%22path%22%3A%22other%22%7D";
     let body = format!("check={check}&decision=once&arguments={arguments}");
@@ -105,6 +109,125 @@ fn an_approval_can_cover_later_calls() {
     assert_eq!(program.ended().stdout, "deleted\ndeleted\n");
     let grants = finish(home.onecall_with_config(&["approvals", "grants", "--json"])).stdout;
     assert_eq!(grants.matches("mcp__files__delete").count(), 1, "{grants}");
+}
+
+#[test]
+fn later_calls_are_like_the_call_that_was_approved() {
+    let home = home(&asking());
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let check = browser.check();
+    let code = "print(await mcp__files__delete(path='/etc', count=1))";
+    let program = Background::start(home.onecall_with_config(&["run", "-e", code]));
+    let item = waiting(&mut browser, "");
+    let target = format!("/page/inbox/{item}");
+    // An argument that is to stay the same and was removed would be any: nothing is approved.
+    let removed = "arguments=%7B%22path%22%3A%22%2Ftmp%2Fx%22%7D";
+    let body = format!(
+        "check={check}&decision=tool&length=1h&same=path&same=count&reason=perhaps&{removed}"
+    );
+    let seen = browser.post(&target, &body);
+    assert_eq!(seen.status, 409, "{}", seen.text);
+    // Everything that was typed and chosen is given back.
+    assert!(seen.text.contains("have no 'count' any more") || seen.text.contains("&#39;count"));
+    assert!(seen.text.contains("/tmp/x") && seen.text.contains("value=\"perhaps\""));
+    assert!(seen.text.contains("<option value=\"1h\" selected>"), "{}", seen.text);
+    assert!(seen.text.contains("<details open>"), "{}", seen.text);
+    let unticked = browser.post(&target, &body.replace("same=path&", ""));
+    let path_box = "name=\"same\" value=\"path\">";
+    assert!(unticked.text.contains(path_box) && !seen.text.contains(path_box));
+
+    let edited = "arguments=%7B%22path%22%3A%22%2Ftmp%2Fx%22%2C%22count%22%3A1%7D";
+    let body = format!("check={check}&decision=tool&length=1h&same=path&{edited}");
+    assert_eq!(browser.post(&target, &body).status, 303);
+    assert_eq!(program.ended().stdout, "deleted\n");
+    let grants = finish(home.onecall_with_config(&["approvals", "grants", "--json"])).stdout;
+    assert!(grants.contains("/tmp/x") && !grants.contains("/etc"), "{grants}");
+
+    // The call that was approved needs no further approval, and the one of the program does.
+    let code = "print(await mcp__files__delete(path='/tmp/x'))";
+    assert_eq!(finish(home.onecall_with_config(&["run", "-e", code])).stdout, "deleted\n");
+    let code = "print(await mcp__files__delete(path='/etc'))";
+    let program = Background::start(home.onecall_with_config(&["run", "-e", code]));
+    let item = waiting(&mut browser, &item);
+    let body = format!("check={check}&decision=deny");
+    assert_eq!(browser.post(&format!("/page/inbox/{item}"), &body).status, 303);
+    assert_eq!(program.ended().stdout, "");
+}
+
+#[test]
+fn a_form_of_another_session_is_given_back() {
+    let home = home(&asking());
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let check = browser.check();
+    let code = "print(await mcp__files__delete(path='a'))";
+    let program = Background::start(home.onecall_with_config(&["run", "-e", code]));
+    let item = waiting(&mut browser, "");
+    let arguments = "arguments=%7B%22path%22%3A%22typed%22%7D&reason=perhaps";
+    let target = format!("/page/inbox/{item}");
+    let seen = browser.post(&target, &format!("check=other&decision=once&{arguments}"));
+    assert_eq!(seen.status, 403, "{}", seen.text);
+    assert!(seen.text.contains("belongs to another session"), "{}", seen.text);
+    assert!(seen.text.contains("typed") && seen.text.contains("value=\"perhaps\""));
+    // The form that was given back belongs to this session.
+    assert!(seen.text.contains(&check), "{}", seen.text);
+    let tool = "/page/tools/mcp__files__read";
+    let seen = browser.post(tool, "check=other&arg.path=typed&arg.count=2");
+    assert_eq!(seen.status, 403, "{}", seen.text);
+    assert!(seen.text.contains("value=\"typed\"") && seen.text.contains(&check));
+    assert_eq!(browser.post("/page/servers/files/start", "check=other").status, 403);
+    let body = format!("check={check}&decision=once&{arguments}");
+    assert_eq!(browser.post(&target, &body).status, 303);
+    assert_eq!(program.ended().stdout, "deleted\n");
+    let received = std::fs::read_to_string(home.path("received")).unwrap();
+    assert!(received.contains("\"path\":\"typed\""), "{received}");
+    assert!(!received.contains("\"name\":\"read\""), "{received}");
+}
+
+#[test]
+fn addresses_of_forms_lead_to_their_pages() {
+    let home = home(&asking());
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    for (target, location) in [
+        ("/page/inbox/1m0.1", "/page/inbox#question-1m0.1"),
+        ("/page/servers/files/start", "/page/servers#server-files"),
+        ("/page/runs/1m0/replay", "/page/runs/1m0"),
+        ("/page/audit/verify", "/page/audit"),
+    ] {
+        let seen = browser.get(target);
+        assert_eq!((seen.status, seen.location.as_str()), (303, location), "{target}");
+    }
+}
+
+#[test]
+fn many_questions_with_long_arguments_stay_small() {
+    let home = home(&asking());
+    let file = home.path("home/state/onecall/onecall.db");
+    let store = onecall_store::open_durable(file, 256);
+    for number in 0..40 {
+        let text =
+            format!("{number} {}", "<long> ".repeat(if number % 2 == 0 { 9_000 } else { 30 }));
+        super::injection::hostile_question(&store, &format!("1m1000000{number:05}"), &text);
+    }
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let seen = browser.get("/page/inbox");
+    assert!(seen.status == 200 && seen.text.len() < 100_000, "{}", seen.text.len());
+    assert_eq!(seen.text.matches("data-question=").count(), 40);
+    // A question that is too long for the list is answered on a page of its own.
+    let item = "1m100000000000.1";
+    let link = format!("/page/inbox?question={item}");
+    assert!(seen.text.contains(&format!("href=\"{link}\"")), "{}", seen.text);
+    let seen = browser.get(&link);
+    assert!(seen.status == 200 && seen.text.len() < 100_000, "{}", seen.text.len());
+    assert!(seen.text.contains("value=\"once\""), "{}", seen.text);
+    assert!(seen.text.contains(&format!("/page/inbox/{item}/arguments.txt")), "{}", seen.text);
+    let whole = browser.get(&format!("/page/inbox/{item}/arguments.txt"));
+    assert!(whole.text.len() > 120_000 && whole.status == 200, "{}", whole.text.len());
+    let run = browser.get("/page/runs/1m100000000001");
+    assert!(run.status == 200 && run.text.len() < 100_000, "{}", run.text.len());
 }
 
 #[test]

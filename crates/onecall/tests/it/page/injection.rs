@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use onecall_core::storage::{
-    Approvals as _, DurableRun, DurableState, Journals as _, Lease, ReplayData, RunDetail,
-    RunRecord, RunStore as _, RunSummary, StoredCall,
+    Approvals as _, AuditDecision, AuditEntry, AuditEvent, AuditTrail as _, AuditedArguments,
+    AuditedCall, DurableRun, DurableState, Journals as _, Lease, ReplayData, RunDetail, RunRecord,
+    RunStore as _, RunSummary, StoredCall,
 };
 use onecall_core::{
     ApprovalQuestion, ApprovalWay, CallableName, ItemId, Principal, QuestionKind, RunId, Timestamp,
@@ -14,8 +15,10 @@ use onecall_store::SqliteStore;
 use serde_json::json;
 use testkit::bins;
 
-use super::{PageProcess, Seen};
+use super::{PageBrowser, PageProcess, Seen};
 use crate::support::Home;
+use crate::support::http_gateway::HttpGateway;
+use crate::users::personal_token;
 
 /// Texts that would be markup, a script or an attribute if they were not escaped.
 pub const CORPUS: [&str; 12] = [
@@ -45,6 +48,9 @@ const MARKUP: [&str; 9] = [
     "<meta http-equiv=refresh",
     "onfocus=\"",
 ];
+
+/// Characters of the corpus that hide something.
+const HIDDEN: [char; 4] = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{1b}'];
 
 /// A record whose every text is hostile.
 pub fn hostile_record(id: &str, text: &str) -> RunRecord {
@@ -142,6 +148,49 @@ pub fn hostile_question(store: &SqliteStore, id: &str, text: &str) {
     store.add_question(&question).expect("a question");
 }
 
+/// Rows of the audit trail whose every text is hostile.
+fn hostile_rows(text: &str) -> Vec<AuditEntry> {
+    let owned = || text.to_owned();
+    let call =
+        AuditedCall { run: owned(), kind: owned(), program: Some(owned()), tool: owned(), id: 1 };
+    let arguments = AuditedArguments { sha256: owned(), bytes: 1, text: Some(owned()) };
+    let events = [
+        AuditEvent::Decided { decision: AuditDecision::Deny, rule: Some(owned()), arguments },
+        AuditEvent::Answered {
+            question: QuestionKind::Approve,
+            verdict: owned(),
+            by: owned(),
+            way: ApprovalWay::Page,
+            arguments: None,
+        },
+        AuditEvent::Started { version: owned(), process: 1 },
+        AuditEvent::Changed { change: owned() },
+    ];
+    let entry = |event| AuditEntry {
+        at: Timestamp::now(),
+        user: owned(),
+        groups: vec![owned()],
+        client: owned(),
+        call: Some(call.clone()),
+        event,
+    };
+    events.into_iter().map(entry).collect()
+}
+
+/// Policies whose reasons are hostile. Each forbids the calls of one client.
+fn hostile_policies() -> String {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    let forbid = |text: &&str| {
+        let text = quoted(text);
+        format!(
+            "@reason(\"{text}\")\nforbid (principal, action, resource)\n\
+             when {{ context.client == \"{text}\" }};\n"
+        )
+    };
+    let forbidding: String = CORPUS.iter().map(forbid).collect();
+    format!("permit (principal, action, resource);\n{forbidding}")
+}
+
 /// A home whose store and server are full of hostile texts, and the addresses that show them.
 pub fn hostile_home() -> (Home, Vec<String>) {
     let home = Home::new();
@@ -155,13 +204,15 @@ pub fn hostile_home() -> (Home, Vec<String>) {
         .collect();
     let script = json!({ "tools": tools, "on": {} });
     let server = json!({ "name": "hostile", "command": bins::fixture_server(), "args": ["--script", &script.to_string()] });
-    let config = json!({ "servers": [server], "approvals": { "ask": ["*"] }, "audit": "full" });
+    let config = json!({ "servers": [server], "approvals": { "ask": ["*"] }, "audit": "full", "policy": "policy.cedar" });
     home.write("config.json", config.to_string());
+    home.write("policy.cedar", hostile_policies());
     let store = onecall_store::open_durable(home.path("home/state/onecall/onecall.db"), 256);
-    let mut addresses: Vec<String> =
-        ["", "runs", "inbox", "servers", "tools", "audit", "audit?denied=1"]
-            .map(|part| format!("/page/{part}"))
-            .to_vec();
+    store
+        .append_audit(&CORPUS.iter().flat_map(|text| hostile_rows(text)).collect::<Vec<_>>())
+        .expect("audit rows");
+    let parts = ["", "runs", "inbox", "servers", "tools", "policy", "audit", "audit?denied=1"];
+    let mut addresses = parts.map(|part| format!("/page/{part}")).to_vec();
     for (index, text) in CORPUS.iter().enumerate() {
         let id = format!("1m0000000{index:05}");
         store.put_run(&hostile_record(&id, text)).expect("a record");
@@ -179,6 +230,14 @@ pub fn hostile_home() -> (Home, Vec<String>) {
             url::form_urlencoded::Serializer::new(String::new()).append_pair("text", text).finish();
         addresses.push(format!("/page/runs?{query}&{}", query.replacen("text", "client", 1)));
         addresses.push(format!("/page/tools?{}", query.replacen("text", "q", 1)));
+        for name in ["tool", "user", "client", "arguments", "groups"] {
+            let query = query.replacen("text", name, 1);
+            addresses.push(format!("/page/policy?tool=mcp__hostile__tool{index}&{query}"));
+        }
+        for name in ["user", "run"] {
+            addresses.push(format!("/page/audit?{}", query.replacen("text", name, 1)));
+        }
+        addresses.push(format!("/page/inbox?{}", query.replacen("text", "question", 1)));
     }
     (home, addresses)
 }
@@ -191,8 +250,94 @@ fn check(address: &str, seen: &Seen) {
     // Attributes are not shown: what is hidden there comes back with a form as it was.
     let shown = seen.text.split('<').filter_map(|piece| Some(piece.split_once('>')?.1));
     let shown: String = shown.collect();
-    for hidden in ['\u{202e}', '\u{2066}', '\u{200b}', '\u{1b}'] {
+    for hidden in HIDDEN {
         assert!(!shown.contains(hidden), "{address} shows {hidden:?}");
+    }
+}
+
+#[test]
+fn answers_to_calls_that_are_tried_are_text() {
+    let home = Home::new();
+    let tools: Vec<_> = (0..CORPUS.len())
+        .map(|index| json!({ "name": format!("tool{index}"), "inputSchema": { "type": "object" } }))
+        .collect();
+    let on: serde_json::Map<String, serde_json::Value> = CORPUS
+        .iter()
+        .enumerate()
+        .map(|(index, text)| {
+            let content = json!([{ "type": "text", "text": text }]);
+            let answer = json!({ "content": content, "isError": index % 2 == 1 });
+            (format!("tools/call tool{index}"), json!([{ "answer": answer }]))
+        })
+        .collect();
+    let script = json!({ "tools": tools, "on": on });
+    let server = json!({ "name": "hostile", "command": bins::fixture_server(), "args": ["--script", &script.to_string()] });
+    home.write("config.json", json!({ "servers": [server], "records": "full" }).to_string());
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let check_field = browser.check();
+    let mut shown = 0;
+    for (index, text) in CORPUS.iter().enumerate() {
+        let address = format!("/page/tools/mcp__hostile__tool{index}");
+        let json: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+        let mut bodies = vec![format!("check={check_field}")];
+        // What a person has typed is given back as it was.
+        if !HIDDEN.iter().any(|hidden| text.contains(*hidden)) {
+            bodies.push(format!("check={check_field}&json={json}"));
+        }
+        for body in bodies {
+            let seen = browser.post(&address, &body);
+            check(&address, &seen);
+            shown += usize::from(seen.text.contains("&lt;script&gt;alert(1)"));
+        }
+    }
+    assert!(shown >= 2, "{shown}");
+}
+
+#[test]
+fn what_a_stranger_sends_is_text() {
+    let gateway = HttpGateway::with_settings(&json!({ "users": {} }));
+    let root = personal_token(&gateway, "root", &["admin"]);
+    let mut stranger = PageBrowser::new(gateway.address);
+    let mut shown = 0;
+    for text in CORPUS {
+        let text: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+        let form = format!("token={text}&next=%2Fpage%2F{text}");
+        for (address, form) in [("/page/sign-in", form.as_str()), ("/page/tools/a", form.as_str())]
+        {
+            let seen = stranger.post(address, form);
+            assert!(matches!(seen.status, 401 | 403), "{}", seen.text);
+            shown += usize::from(seen.text.contains("&lt;script&gt;alert(1)"));
+            check(address, &Seen { status: 200, ..seen });
+        }
+        for address in ["runs?text=", "sign-in/callback?error=", "enter?key=", ""] {
+            let seen = stranger.get(&format!("/page/{address}{text}"));
+            check(address, &Seen { status: 200, ..seen });
+        }
+    }
+    assert!(shown > 0);
+    // Names that a provider has given.
+    let store = rusqlite::Connection::open(gateway.home.path(super::stores::STORE));
+    let store = store.expect("the store");
+    let names = "SELECT group_concat('\"' || name || '\"') FROM pragma_table_info('users')
+        WHERE name NOT IN ('name', 'folded', 'groups')";
+    let names: String = store.query_row(names, [], |row| row.get(0)).expect("columns");
+    let copy = format!(
+        "INSERT INTO users (name, folded, groups, {names})
+         SELECT ?1, ?1, ?2, {names} FROM users WHERE name = 'root'"
+    );
+    for text in CORPUS {
+        let groups = json!([text]).to_string();
+        store.execute(&copy, rusqlite::params![text, groups]).expect("a user");
+    }
+    let mut browser = PageBrowser::new(gateway.address);
+    assert_eq!(browser.post("/page/sign-in", &format!("token={root}")).status, 303);
+    let seen = browser.get("/page/users");
+    assert!(seen.text.contains("&lt;script&gt;alert(1)"), "{}", seen.text);
+    check("/page/users", &seen);
+    for text in CORPUS {
+        let text: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+        check("a search for users", &browser.get(&format!("/page/users?q={text}")));
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use testkit::process::wait_until;
 
 use super::{PageProcess, recorded_home, run};
-use crate::support::{Home, TIMEOUT};
+use crate::support::{Home, TIMEOUT, finish};
 
 #[test]
 fn a_tool_is_found_and_called() {
@@ -88,6 +88,77 @@ fn parts_appear_with_their_features() {
         browser.get("/page/policy?tool=mcp__files__read&arguments=%7B%22path%22%3A%22a%22%7D");
     assert!(seen.text.contains(">allowed</span>"), "{}", seen.text);
     assert_eq!(browser.get("/page/audit?tool=%3Cb%3E").status, 400);
+}
+
+#[test]
+fn the_page_explains_decisions_as_they_are_made() {
+    let home = recorded_home(&json!({
+        "policy": "policy.cedar", "tools": { "block": ["mcp__files__read"] },
+        "approvals": { "ask": ["mcp__files__delete"], "wait_seconds": 1 },
+    }));
+    let policies = "permit (principal, action, resource);\n@reason(\"no <b>system</b> files\")\n\
+                    forbid (principal, action == Action::\"mcp__files__delete\", resource)\n\
+                    when { context.input.path == \"/etc\" };\n@reason(\"no <i>robots</i>\")\n\
+                    forbid (principal, action, resource) when { context.client == \"robot\" };\n";
+    home.write("policy.cedar", policies);
+    // The tools are known once they were listed.
+    finish(home.onecall_with_config(&["tools"]));
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let mut explained = |query: &str| {
+        let seen = browser.get(&format!("/page/policy?{query}"));
+        assert_eq!(seen.status, 200, "{}", seen.text);
+        assert!(!seen.text.contains("<b>") && !seen.text.contains("<i>"), "{}", seen.text);
+        let (_, rest) = seen.text.split_once("class=\"decision\"").expect("a decision");
+        rest.split("</p>").next().expect("its end").to_owned()
+    };
+    let delete = "tool=mcp__files__delete&arguments=%7B%22path%22%3A%22";
+    let asked = explained(&format!("{delete}a%22%7D"));
+    assert!(asked.contains("a person is asked"), "{asked}");
+    assert!(asked.contains("approvals.ask: mcp__files__delete"), "{asked}");
+    // What a policy forbids, no person is asked about.
+    let denied = explained(&format!("{delete}%2Fetc%22%7D"));
+    assert!(denied.contains(">denied<") && denied.contains("no &lt;b&gt;system"), "{denied}");
+    let robot = explained(&format!("{delete}a%22%7D&client=robot"));
+    assert!(robot.contains(">denied<") && robot.contains("no &lt;i&gt;robots"), "{robot}");
+    let hidden = explained("tool=mcp__files__read&arguments=%7B%22path%22%3A%22a%22%7D");
+    assert!(hidden.contains(">denied<"), "{hidden}");
+    // Without a question, the policies are listed.
+    let seen = browser.get("/page/policy");
+    assert!(seen.text.contains("policy.cedar:1") && seen.text.contains("no &lt;b&gt;system"));
+    assert!(seen.text.contains("approvals.ask: mcp__files__delete"), "{}", seen.text);
+    let file = browser.get("/page/policy/policies.txt");
+    assert!(file.text.contains("no <b>system</b> files"), "{}", file.text);
+    assert_eq!(file.header("content-type"), "text/plain; charset=utf-8");
+
+    // The same calls of a program end in the same way.
+    let code = "try:\n    await mcp__files__delete(path='/etc')\nexcept Exception as error:\n    \
+                print(type(error).__name__, error)";
+    let ended = finish(home.onecall_with_config(&["run", "-e", code]));
+    assert!(ended.stdout.contains("no <b>system</b> files"), "{ended:?}");
+}
+
+#[test]
+fn the_audit_trail_is_listed_in_parts() {
+    let home = recorded_home(&json!({ "audit": "full" }));
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let seen = browser.get("/page/audit?tool=nothing");
+    assert!(seen.text.contains("No row of the trail matches."), "{}", seen.text);
+    run(&home, "for n in range(80):\n    await mcp__files__read(path=str(n))");
+    let (mut address, mut numbers) = ("/page/audit?tool=files".to_owned(), Vec::<u64>::new());
+    loop {
+        let seen = browser.get(&address);
+        assert!(seen.status == 200 && seen.text.len() < 100_000, "{}", seen.text.len());
+        let rows = seen.text.split("<tr><td class=\"number\">").skip(1);
+        numbers.extend(rows.filter_map(|row| row.split('<').next()?.parse::<u64>().ok()));
+        let Some((before, _)) = seen.text.split_once("\">Older rows</a>") else { break };
+        let (_, query) = before.rsplit_once("href=\"").expect("a link");
+        address = format!("/page/audit{}", query.replace("&amp;", "&"));
+    }
+    // Each call was decided and has ended.
+    assert_eq!(numbers.len(), 160);
+    assert!(numbers.is_sorted_by(|one, next| one > next), "{numbers:?}");
 }
 
 #[test]

@@ -113,6 +113,12 @@ fn runs_are_found_by_what_they_did() {
         ("?server=other", [false, false]),
         ("?text=needle", [false, true]),
         ("?text=nothing+%3Ci%3E", [true, false]),
+        ("?text=no+such+file", [false, false]),
+        ("?text=%22d%22", [true, false]),
+        ("?server=file", [true, false]),
+        ("?outcome=raised", [true, false]),
+        ("?outcome=timed_out", [false, false]),
+        ("?outcome=waiting", [false, false]),
         ("?client=command", [true, true]),
         ("?client=agent", [false, false]),
         ("?until=2020-01-01", [false, false]),
@@ -121,6 +127,10 @@ fn runs_are_found_by_what_they_did() {
     for (query, expected) in rows {
         assert_eq!(listed(query), expected, "{query}");
     }
+    let by_id = |id: &str| format!("/page/runs?text={id}");
+    let seen = browser.get(&by_id(&good));
+    assert!(seen.text.contains(&format!("/page/runs/{good}\"")), "{}", seen.text);
+    assert!(!seen.text.contains(&format!("/page/runs/{failed}\"")), "{}", seen.text);
     let seen = browser.get("/page/runs?since=yesterday");
     assert_eq!(seen.status, 400);
     assert!(seen.text.contains("&#39;yesterday&#39;") || seen.text.contains("'yesterday'"));
@@ -137,13 +147,123 @@ for _ in range(20):
     let id = run(&home, program);
     let page = PageProcess::start(&home);
     let mut browser = page.browser();
-    for target in ["", "?page=7", "?page=40", "?line=3&only=failed", "?from=1000&to=2000"] {
+    for target in ["", "?after=300", "?after=1980", "?line=3&only=failed", "?from=1000&to=2000"] {
         let seen = browser.get(&format!("/page/runs/{id}{target}"));
         assert_eq!(seen.status, 200, "{target}");
         assert!(seen.text.len() < 100_000, "{target}: {}", seen.text.len());
     }
     let seen = browser.get(&format!("/page/runs/{id}"));
     assert!(seen.text.contains("2000× files__read"), "{}", seen.text);
+}
+
+/// The texts of a page, by what stands before and after them.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {
+    text.split(before).skip(1).filter_map(|rest| rest.split(after).next()).collect()
+}
+
+#[test]
+fn a_long_program_with_many_calls_stays_small_and_whole() {
+    let home = recorded_home(&json!({ "execution": { "max_tool_calls": 3000 } }));
+    let mut program = String::new();
+    for line in 0..299 {
+        let argument = "y".repeat(20);
+        program.push_str(&format!("await mcp__files__read(path='{argument} {line} & <b>')\n"));
+    }
+    program.push_str("raise ValueError(await mcp__files__read(path='z') and 'the end')\n");
+    let id = run(&home, &program);
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let (mut address, mut lines) = (format!("/page/runs/{id}"), Vec::<usize>::new());
+    loop {
+        let seen = browser.get(&address);
+        assert!(seen.text.len() < 100_000, "{address}: {}", seen.text.len());
+        let shown = between(&seen.text, "id=\"line-", "\"");
+        lines.extend(shown.iter().map(|line| line.parse::<usize>().unwrap()));
+        let Some((before, _)) = seen.text.split_once("\">Lines after</a>") else { break };
+        let (_, query) = before.rsplit_once("href=\"").expect("a link");
+        address = format!("/page/runs/{id}{}", query.replace("&amp;", "&"));
+    }
+    assert_eq!(lines, (1..=300).collect::<Vec<_>>());
+    // The error is at a line that the first page does not have, and its link leads there.
+    let seen = browser.get(&format!("/page/runs/{id}"));
+    let link = between(&seen.text, " in <a href=\"", "\"").into_iter().next().expect("a link");
+    let link = link.replace("&amp;", "&");
+    assert!(link.ends_with("#line-300"), "{link}");
+    let target = link.split('#').next().unwrap();
+    let seen = browser.get(target);
+    assert!(seen.text.contains("id=\"line-300\""), "{target}: {}", seen.text);
+    // The links of calls lead to their lines, too.
+    let seen = browser.get(&format!("/page/runs/{id}?after=290"));
+    assert!(seen.text.contains("?after=290&amp;at=286#line-291"), "{}", seen.text);
+    let seen = browser.get(&format!("/page/runs/{id}/calls/291"));
+    assert!(seen.text.contains(&format!("/page/runs/{id}?at=286#line-291")), "{}", seen.text);
+}
+
+#[test]
+fn calls_that_ran_at_once_are_all_drawn() {
+    let home = recorded_home(&json!({ "execution": { "max_parallel_calls": 64 } }));
+    let program = "\
+import asyncio
+await asyncio.gather(*[mcp__files__read(path=str(n)) for n in range(64)])
+";
+    let id = run(&home, program);
+    let page = PageProcess::start(&home);
+    let text = page.browser().get(&format!("/page/runs/{id}")).text;
+    let picture = between(&text, "<svg class=\"timeline\"", "</svg>");
+    assert_eq!(picture[0].matches("<rect").count(), 64, "{}", picture[0]);
+}
+
+#[test]
+fn a_large_call_is_shown_in_part_and_whole_as_a_file() {
+    let home = recorded_home(&json!({}));
+    let id = run(&home, "print(await mcp__files__read(path='\"<&' * 30000))");
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let call = format!("/page/runs/{id}/calls/1");
+    let seen = browser.get(&call);
+    assert!(seen.status == 200 && seen.text.len() < 100_000, "{}", seen.text.len());
+    assert!(seen.text.contains(&format!("{call}/arguments.txt")), "{}", seen.text);
+    let file = browser.get(&format!("{call}/arguments.txt"));
+    assert!(file.header("content-disposition").starts_with("attachment"), "{file:?}");
+    let whole: Value = serde_json::from_str(&file.text).expect("JSON");
+    assert_eq!(whole["path"].as_str().map(str::len), Some(90_000));
+    assert_eq!(browser.get(&format!("{call}/error.txt")).status, 404);
+    assert_eq!(browser.get(&format!("{call}/other.txt")).status, 404);
+}
+
+#[test]
+fn what_was_denied_and_what_failed_stands_beside_the_line() {
+    let home = recorded_home(&json!({ "audit": "full", "policy": "policy.cedar" }));
+    let policies = "permit (principal, action, resource);\n@reason(\"no <b>deleting</b>\")\n\
+                    forbid (principal, action == Action::\"mcp__files__delete\", resource)\n\
+                    when { context.input.path == \"x\" };\n";
+    home.write("policy.cedar", policies);
+    let id = run(&home, "await mcp__files__read(path='a')\nawait mcp__files__delete(path='x')");
+    let page = PageProcess::start(&home);
+    let text = page.browser().get(&format!("/page/runs/{id}")).text;
+    let line = between(&text, "id=\"line-2\"", "</tr>")[0];
+    assert!(line.contains("denied by") && line.contains("policy.cedar:"), "{line}");
+    assert!(line.contains("failed: <a class=\"bad\" href="), "{line}");
+    assert!(line.contains(&format!("/page/runs/{id}/calls/2\"")), "{line}");
+    assert!(line.contains("is not permitted") && !line.contains("<b>"), "{line}");
+}
+
+#[test]
+fn runs_without_recorded_arguments_are_compared_by_hashes() {
+    let home = recorded_home(&json!({ "records": "metadata" }));
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let one = run(&home, "print(await mcp__files__read(path='a'))");
+    let seen = browser.get(&format!("/page/runs/{one}/compare"));
+    assert!(seen.text.contains("There is no other run."), "{}", seen.text);
+    let same = run(&home, "print(await mcp__files__read(path='a'))");
+    let other = run(&home, "print(await mcp__files__read(path='b'))");
+    let calls = |text: &str| between(text, "<h2>Calls</h2>", "</section>")[0].to_owned();
+    let seen = browser.get(&format!("/page/runs/{one}/compare/{same}"));
+    assert!(calls(&seen.text).contains("The same."), "{}", seen.text);
+    assert!(seen.text.contains("the hashes of arguments"), "{}", seen.text);
+    let seen = browser.get(&format!("/page/runs/{one}/compare/{other}"));
+    assert!(calls(&seen.text).contains("class=\"removed\""), "{}", seen.text);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::{PageBrowser, PageProcess};
 use crate::support::browser::Browser;
 use crate::support::http_gateway::{Client, HttpGateway};
 use crate::support::login::LoginSetup;
-use crate::support::{TIMEOUT, free_port};
+use crate::support::{Home, TIMEOUT, free_port};
 use crate::users::{bearer, personal_token};
 
 const TOKEN: &str = "7b1c9f0e5d3a8642";
@@ -34,6 +34,28 @@ fn restarts_are_counted() {
         assert!(shows(&mut browser, &format!("<dt>Restarts</dt><dd>{count}</dd>")));
         assert!(shows(&mut browser, ">ready<"));
     }
+}
+
+#[test]
+fn very_many_servers_are_listed_in_parts() {
+    let servers: Vec<_> = (0..120)
+        .map(|number| json!({ "name": format!("server{number:03}"), "command": "/nowhere/server" }))
+        .collect();
+    let home = Home::with_config(&json!({ "servers": servers }));
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let (mut address, mut listed) = ("/page/servers".to_owned(), Vec::<String>::new());
+    loop {
+        let seen = browser.get(&address);
+        assert!(seen.status == 200 && seen.text.len() < 100_000, "{}", seen.text.len());
+        let names = seen.text.split("id=\"server-server").skip(1);
+        listed.extend(names.filter_map(|rest| Some(rest.split('"').next()?.to_owned())));
+        let Some((before, _)) = seen.text.split_once("\">More servers</a>") else { break };
+        let (_, query) = before.rsplit_once("href=\"").expect("a link");
+        address = format!("/page/servers{}", query.replace("&amp;", "&"));
+    }
+    let all: Vec<String> = (0..120).map(|number| format!("{number:03}")).collect();
+    assert_eq!(listed, all);
 }
 
 #[test]

@@ -41,13 +41,16 @@ fn listed(browser: &mut PageBrowser) -> Vec<String> {
 
 #[test]
 fn users_see_their_own_runs_and_administrators_all() {
-    let gateway = gateway(&json!({}), &json!({}));
+    let gateway = gateway(&json!({}), &json!({ "audit": "full" }));
     let [anna, ben, root] = [("anna", ""), ("ben", ""), ("root", "admin")].map(|(name, group)| {
         let groups: &[&str] = if group.is_empty() { &[] } else { &[group] };
         personal_token(&gateway, name, groups)
     });
     for (token, name) in [(&anna, "anna"), (&ben, "ben")] {
-        run_as(&gateway, token, &format!("print('program of {name}')"));
+        let code = format!(
+            "display(bytes.fromhex('89504e470d0a1a0a'))\nawait mcp__fixture__echo(value='{name}')"
+        );
+        run_as(&gateway, token, &code);
     }
     // Records are written after the answer.
     let (mut admin, seen) = sign_in(&gateway, &root);
@@ -59,18 +62,42 @@ fn users_see_their_own_runs_and_administrators_all() {
     assert_eq!((of_anna.len(), of_ben.len(), listed(&mut admin).len()), (1, 1, 2));
     assert_ne!(of_anna, of_ben);
     // A changed id finds nothing, whatever comes after it.
-    for rest in
-        ["", "/calls/1", "/run.json", "/run.html", "/output.txt", "/program.txt", "/compare"]
-    {
+    for rest in [
+        "",
+        "/calls/1",
+        "/calls/1/pictures/0",
+        "/calls/1/arguments.txt",
+        "/calls/1/answer.txt",
+        "/pictures/0",
+        "/run.json",
+        "/run.html",
+        "/output.txt",
+        "/program.txt",
+        "/error.txt",
+        "/compare",
+    ] {
         let target = format!("/page/runs/{}{rest}", of_ben[0]);
         assert_eq!(anna_browser.get(&target).status, 404, "{target}");
     }
     let target = format!("/page/runs/{}/compare/{}", of_anna[0], of_ben[0]);
     assert_eq!(anna_browser.get(&target).status, 404);
     assert_eq!(admin.get(&format!("/page/runs/{}", of_ben[0])).status, 200);
+    assert_eq!(admin.get(&format!("/page/runs/{}/pictures/0", of_ben[0])).status, 200);
     // A filter for another user selects one's own.
     let seen = anna_browser.get("/page/runs?user=ben");
     assert!(seen.text.contains(&of_anna[0]) && !seen.text.contains(&of_ben[0]), "{}", seen.text);
+    // Rows of the audit trail are those of the reader, whatever the filter says.
+    for (is_admin, of_run, sees) in
+        [(true, &of_ben[0], true), (false, &of_anna[0], true), (false, &of_ben[0], false)]
+    {
+        let browser = if is_admin { &mut admin } else { &mut anna_browser };
+        let seen = browser.get(&format!("/page/audit?run={of_run}&user=ben"));
+        assert_eq!(seen.status, 200);
+        let link = format!("href=\"/page/runs/{of_run}\"");
+        assert_eq!(seen.text.contains(&link), sees, "{of_run}: {}", seen.text);
+        let seen = browser.get(&format!("/page/audit?run={of_run}"));
+        assert_eq!(seen.text.contains(&link), sees, "{of_run}: {}", seen.text);
+    }
     assert_eq!(anna_browser.get("/page/users").status, 404);
     assert!(admin.get("/page/users").text.contains(">ben</td>"));
     assert!(anna_browser.get("/page/").text.contains("<dd>1</dd>"));
@@ -127,11 +154,74 @@ fn wrong_tokens_and_open_gateways_show_nothing() {
     assert_eq!(browser.get("/mcp").status, 401);
     let open = HttpGateway::new();
     assert_eq!(PageBrowser::new(open.address).get("/page/").status, 404);
+    // A session that has ended leads back to the whole address, and gives a form back.
+    let (mut late, _) = sign_in(&gateway, &token);
+    late.cookies.clear();
+    let seen = late.get("/page/runs?tool=a&outcome=ok");
+    assert_eq!(seen.status, 401);
+    let next = "name=\"next\" value=\"/page/runs?tool=a&amp;outcome=ok\"";
+    assert!(seen.text.contains(next), "{}", seen.text);
+    let seen = late.post("/page/tools/mcp__fixture__echo", "check=x&arg.text=a+%3Cb%3E");
+    assert_eq!(seen.status, 401, "{}", seen.text);
+    assert!(seen.text.contains("name=\"arg.text\" value=\"a &lt;b&gt;\""), "{}", seen.text);
+    assert!(seen.text.contains("your session has ended"), "{}", seen.text);
     let shared = HttpGateway::with(&["--token", "7b1c9f0e5d3a8642"]);
     let (mut browser, seen) = sign_in(&shared, "7b1c9f0e5d3a8642");
     assert_eq!(seen.status, 303, "{}", seen.text);
     assert_eq!(browser.get("/page/runs").status, 200);
     assert_eq!(sign_in(&shared, "7b1c9f0e5d3a8643").1.status, 403);
+}
+
+#[test]
+fn the_cookie_of_a_token_is_secure_behind_tls() {
+    let address = format!("127.0.0.1:{}", free_port());
+    let origin = format!("https://{address}");
+    let arguments = ["--token", "7b1c9f0e5d3a8642", "--allow-origin", &origin];
+    let (shared, _) = HttpGateway::listen(&address, &arguments, |_| {});
+    let body = "token=7b1c9f0e5d3a8642";
+    for (scheme, is_secure) in [("http", false), ("https", true)] {
+        let mut browser = PageBrowser::new(shared.address);
+        let origin = format!("{scheme}://{}", shared.address);
+        let seen = browser.post_from("/page/sign-in", body, Some(&origin));
+        assert_eq!(seen.status, 303, "{}", seen.text);
+        assert_eq!(seen.header("set-cookie").ends_with("; Secure"), is_secure, "{scheme}");
+        assert_eq!(browser.get("/page/runs").status, 200);
+    }
+}
+
+#[test]
+fn very_many_users_are_listed_in_parts() {
+    let gateway = gateway(&json!({}), &json!({}));
+    let root = personal_token(&gateway, "root", &["admin"]);
+    let store = rusqlite::Connection::open(gateway.home.path(super::stores::STORE));
+    let store = store.expect("the store");
+    let names = "SELECT group_concat('\"' || name || '\"') FROM pragma_table_info('users')
+        WHERE name NOT IN ('name', 'folded')";
+    let names: String = store.query_row(names, [], |row| row.get(0)).expect("columns");
+    let copies = format!(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2000)
+         INSERT INTO users (name, folded, {names})
+         SELECT printf('person%04d@example.com', n), printf('person%04d@example.com', n), {names}
+         FROM users, numbers WHERE users.name = 'root'"
+    );
+    store.execute(&copies, []).expect("copies");
+    let (mut browser, _) = sign_in(&gateway, &root);
+    let (mut address, mut listed) = ("/page/users".to_owned(), Vec::<String>::new());
+    loop {
+        let seen = browser.get(&address);
+        assert!(seen.status == 200 && seen.text.len() < 100_000, "{}", seen.text.len());
+        let rows = seen.text.split("<tr><td>").skip(1).filter_map(|row| row.split('<').next());
+        listed.extend(rows.map(str::to_owned));
+        let Some((before, _)) = seen.text.split_once("\">More users</a>") else { break };
+        let (_, query) = before.rsplit_once("href=\"").expect("a link");
+        address = format!("/page/users{}", query.replace("&amp;", "&"));
+    }
+    let count = listed.len();
+    listed.sort();
+    listed.dedup();
+    assert_eq!((count, listed.len()), (2_001, 2_001));
+    let seen = browser.get("/page/users?q=PERSON1234");
+    assert!(seen.text.contains("person1234@") && !seen.text.contains("person1235@"));
 }
 
 /// A gateway whose users sign in at a provider.

@@ -34,14 +34,50 @@ fn a_damaged_store_says_so() {
     home.write(STORE, "nothing that makes sense");
     let page = PageProcess::start(&home);
     let mut browser = page.browser();
-    let seen = browser.get("/page/runs");
-    // It is replaced by an empty one, which is said once.
-    assert!(seen.status == 503 || seen.text.contains("Nothing ran yet"), "{}", seen.text);
-    if seen.status == 503 {
-        assert!(seen.text.contains("damaged"), "{}", seen.text);
+    // It is replaced by an empty one. Every page that would be empty for that reason says so, and where it is.
+    for target in ["/page/runs", "/page/", "/page/runs"] {
+        let seen = browser.get(target);
+        assert_eq!(seen.status, 200, "{}", seen.text);
+        assert!(seen.text.contains("The store was damaged"), "{}", seen.text);
+        assert!(seen.text.contains("onecall.db.damaged-"), "{}", seen.text);
     }
+    let folder = std::fs::read_dir(home.path("home/state/onecall")).expect("a folder");
+    let aside = folder.map(|entry| entry.expect("an entry").path());
+    let mut aside = aside.filter(|path| path.to_string_lossy().contains("onecall.db.damaged-"));
+    let aside = aside.next().expect("a file that was set aside");
+    assert_eq!(std::fs::read_to_string(&aside).expect("the file"), "nothing that makes sense");
+    std::fs::remove_file(aside).expect("removed");
     let seen = browser.get("/page/runs");
-    assert!(seen.text.contains("Nothing ran yet"), "{}", seen.text);
+    assert!(!seen.text.contains("damaged") && seen.text.contains("Nothing ran yet"));
+}
+
+#[test]
+fn a_form_that_cannot_be_stored_is_given_back() {
+    let approvals = json!({ "ask": ["mcp__files__delete"], "wait_seconds": 60 });
+    let home = recorded_home(&json!({ "approvals": approvals }));
+    let store = onecall_store::open_durable(home.path(STORE), 256);
+    super::injection::hostile_question(&store, "1m100000000000", "path");
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let check = browser.check();
+    let connection = sqlite(&home);
+    connection.busy_timeout(Duration::from_secs(5)).expect("a timeout");
+    connection.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let target = "/page/inbox/1m100000000000.1";
+    let body = format!(
+        "check={check}&decision=once&arguments=%7B%22path%22%3A%22typed%22%7D&reason=perhaps"
+    );
+    let seen = browser.post(target, &body);
+    assert_eq!(seen.status, 503, "{}", seen.text);
+    assert!(
+        seen.text.contains("Nothing was done") && seen.text.contains("locked"),
+        "{}",
+        seen.text
+    );
+    assert!(seen.text.contains("typed") && seen.text.contains("value=\"perhaps\""));
+    connection.execute_batch("ROLLBACK").expect("the end");
+    // The same form is an answer now.
+    assert_eq!(browser.post(target, &body).status, 303);
 }
 
 #[test]
