@@ -45,7 +45,7 @@ pub use followers::RunFollower;
 pub(crate) use live::StopReason;
 pub use request::RunRequest;
 pub use resume::ResumeError;
-pub use seal::{QuestionId, StateOwner, StateRefusal, is_sealed_state};
+pub use seal::{AskedCall, QuestionId, StateOwner, StateRefusal, is_sealed_state};
 pub use status::{RunStatus, RunWatch, WaitingRun};
 
 use self::lease::DEFAULT_LEASE;
