@@ -3,6 +3,7 @@
 
 mod answers;
 mod clients;
+mod differences;
 mod expiry;
 mod followers;
 mod leaving;
