@@ -6,6 +6,7 @@ mod clients;
 mod differences;
 mod expiry;
 mod followers;
+mod in_place;
 mod leaving;
 mod many;
 mod pruning;
