@@ -14,7 +14,7 @@ use super::waiting_text::{item_line, only_in_place};
 const APPROVE: &str = "approve";
 const DENY: &str = "deny";
 
-/// The decisions about a call of which nobody knows whether it happened.
+/// The decisions about a call that may have happened before a crash.
 const HAPPENED: &str = "it happened";
 const NOT_HAPPENED: &str = "it did not happen: call it now";
 const GIVE_UP: &str = "give the run up";
@@ -129,8 +129,8 @@ impl Form {
     }
 }
 
-/// Reads the answer to a form about these calls. Calls without a decision stay open; so do those of
-/// which nobody knows whether they happened, if the user declines to answer.
+/// Reads the answer to a form about these calls. Calls without a decision stay open; so do those that may
+/// have happened before a crash, if the user declines to answer.
 pub(crate) fn read_answer(calls: impl Iterator<Item = AskedCall>, answer: &Value) -> FormAnswer {
     let decided: Vec<_> = match answer.get("action").and_then(Value::as_str) {
         Some("decline") => calls
@@ -307,7 +307,7 @@ mod tests {
         for other in [APPROVE, DENY, "yes"] {
             assert_eq!(read(other, ""), FormAnswer::Invalid);
         }
-        // Who declines says nothing about what happened.
+        // To decline says nothing about what happened.
         assert_eq!(form.read(&json!({ "action": "decline" })), FormAnswer::Invalid);
     }
 

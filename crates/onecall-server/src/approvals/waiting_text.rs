@@ -121,6 +121,8 @@ mod tests {
 
     #[test]
     fn only_the_places_where_people_may_answer_are_named() {
+        use ApprovalWay::{Cli, Client, Page};
+
         let (run, items) = (RunId::from_existing("01k2"), vec![item(1, None, "{}")]);
         let waiting = WaitingRun { run, items, in_place: None };
         let place = |ways: &[ApprovalWay]| {
@@ -129,7 +131,6 @@ mod tests {
             let (_, rest) = text.split_once("before the program goes on").unwrap();
             rest.split_once("; do not decide").unwrap().0.to_owned()
         };
-        use ApprovalWay::{Cli, Client, Page};
         let terminal = " (in a terminal: `onecall approvals list`)";
         assert_eq!(place(&[Client, Cli, Page]), terminal);
         let page = " (on the page: `onecall ui`, or `/page/` of a gateway over HTTP)";

@@ -260,7 +260,7 @@ pub(super) fn answer(context: &PageContext, item: &str) -> Result<PageAnswer, Pa
             "The call needs no answer any more: the program cancelled it, or its run has ended.",
         ),
         AnswerReceipt::Expired => {
-            gone(context, "Nobody answered in time: the question has expired.")
+            gone(context, "The question has expired: no answer counts any more.")
         }
         AnswerReceipt::Unknown => Err(PageError::NotFound),
         AnswerReceipt::DoesNotFit => refused("the answer does not fit the question"),

@@ -277,8 +277,8 @@ fn an_answer_after_the_expiry_does_not_count(place: &Place) {
     let grants = store.grants(&asked.name, &id("a"), &UserName::local(), Timestamp(300));
     assert_eq!(grants.unwrap(), []);
     // A gateway closes it when it looks next.
-    let rule = (ApprovalWay::Rule, Timestamp(5_000));
-    let closed = AnsweredVerdict { way: rule.0, at: rule.1, ..given(deny(), "onecall") };
+    let (way, at) = (ApprovalWay::Rule, Timestamp(5_000));
+    let closed = AnsweredVerdict { way, at, ..given(deny(), "onecall") };
     assert_eq!(store.answer_question(&asked.item, &closed).unwrap(), AnswerReceipt::Accepted);
 }
 

@@ -151,8 +151,8 @@ impl Desk {
             }
             AnswerReceipt::Expired => {
                 let message = format!(
-                    "{named} is not answered: nobody answered in time, and it has expired \
-                     ('expire_seconds' in approvals)"
+                    "{named} is not answered: the question has expired ('expire_seconds' in \
+                     approvals)"
                 );
                 Outcome::refused("expired", message, Some(question))
             }

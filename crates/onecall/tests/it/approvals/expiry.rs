@@ -109,8 +109,8 @@ fn an_answer_that_comes_too_late_is_refused() {
     assert_eq!(late.code, Some(1));
     assert_eq!(
         late.stderr,
-        "error: 'mcp__files__delete' (01expired00000.1) is not answered: nobody answered in time, \
-         and it has expired ('expire_seconds' in approvals)\n"
+        "error: 'mcp__files__delete' (01expired00000.1) is not answered: the question has \
+         expired ('expire_seconds' in approvals)\n"
     );
     assert_eq!(desk.question_state(&item), QuestionState::Open);
 }

@@ -1,5 +1,5 @@
-//! Calls of which nobody knows whether they happened: who may say what became of them, and when
-//! nobody has to any more.
+//! Calls that may have happened before a crash: who may say what became of them, and when that is not
+//! asked any more.
 
 use onecall_core::QuestionKind;
 use onecall_core::storage::{AnswerReceipt, QuestionState};
