@@ -11,8 +11,12 @@ const KILL_HELP: &str = "\
 Usage: cargo xtask kill [OPTIONS]
 
   --programs N  how many programs with effects are run, 200 unless told otherwise
+  --waiting N   has N runs wait, kills the gateway and approves them all, too
   --seed N      where the gateway is killed, and what is approved
 ";
+
+/// The variable that says how many runs wait in the test of `--waiting`.
+const WAITING_RUNS: &str = "ONECALL_WAITING_RUNS";
 
 const FLEET_HELP: &str = "\
 Usage: cargo xtask fleet [OPTIONS]
@@ -44,12 +48,19 @@ Usage: cargo xtask fast-names [OPTIONS]
 
 /// Kills the gateway at random points while programs have effects on a server that counts them.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let options = [("--programs", "ONECALL_KILL_PROGRAMS"), ("--seed", "ONECALL_KILL_SEED")];
+    let options = [
+        ("--programs", "ONECALL_KILL_PROGRAMS"),
+        ("--waiting", WAITING_RUNS),
+        ("--seed", "ONECALL_KILL_SEED"),
+    ];
     let Some(mut variables) = parse(arguments, &options, KILL_HELP)? else { return Ok(()) };
-    if !variables.iter().any(|(name, _)| *name == "ONECALL_KILL_PROGRAMS") {
+    let is_given = |wanted: &str| variables.iter().any(|(name, _)| *name == wanted);
+    let waits = is_given(WAITING_RUNS);
+    if !is_given("ONECALL_KILL_PROGRAMS") {
         variables.push(("ONECALL_KILL_PROGRAMS", "200".into()));
     }
-    run_tests("durable::kill::", &variables)
+    run_tests("durable::kill::", &variables)?;
+    if waits { run_tests("durable::many_waiting::", &variables) } else { Ok(()) }
 }
 
 /// Kills, stops and cuts off three gateways while programs have effects on a server that counts them.

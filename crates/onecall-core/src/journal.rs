@@ -93,6 +93,8 @@ pub enum InPlaceReason {
     Threads,
     /// The program wrote to the workspace.
     Workspace,
+    /// The program has no sandbox, and changed files, started a process or used the network.
+    Unconfined,
     /// The program belongs to a session.
     Session,
     /// The program read the clock too often between two calls.
@@ -110,6 +112,9 @@ impl InPlaceReason {
         match self {
             Self::Threads => "threads of the program call tools",
             Self::Workspace => "the program wrote to the workspace",
+            Self::Unconfined => {
+                "the program has no sandbox and changed files, started a process or used the network"
+            }
             Self::Session => "the program belongs to a session",
             Self::Clock => "the program reads the clock too often",
             Self::NoJournal => "the run has no journal",

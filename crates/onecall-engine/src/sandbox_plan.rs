@@ -62,6 +62,14 @@ pub(crate) struct Interpreter {
     pub(crate) version: Option<String>,
 }
 
+/// Whether a sandbox that fulfils `requirement` keeps programs from changing files, other processes and the
+/// network by themselves.
+pub(crate) fn confines_effects(requirement: &Requirement) -> bool {
+    [Property::Files, Property::Network, Property::Processes]
+        .into_iter()
+        .all(|property| requirement.demands(property))
+}
+
 #[derive(Deserialize, Serialize)]
 #[serde(remote = "JailMode")]
 enum SerializedMode {

@@ -167,6 +167,7 @@ impl TerminalQuestions<'_> {
             Ok(AnswerReceipt::WayNotAllowed) => {
                 say("onecall: the gateway that asks does not accept answers on the command line");
             }
+            Ok(AnswerReceipt::Expired) => say("onecall: the question has expired"),
             Err(error) => say(&format!("error: the answer could not be stored: {error}")),
         }
     }

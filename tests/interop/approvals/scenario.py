@@ -79,6 +79,7 @@ async def play(part: str, connect) -> dict:
         "decisions": decisions,
         "closed": lambda connect: later(connect, "cancel", part),
         "hesitating": lambda connect: later(connect, "hesitate", part),
+        "exposed": exposed,
         "by_hand": by_hand,
     }
     return await parts[part](connect)
@@ -118,6 +119,20 @@ async def later(connect, action: str, part: str) -> dict:
         if run := waiting_run(first):
             first = [first[0].replace(run, "RUN"), first[1]]
         return {"protocol": client.protocol, "forms": forms, "first": first, "answer": answer}
+
+
+async def exposed(connect) -> dict:
+    """The client calls a tool directly whose server declares what it returns. The answer says that the
+    call waits, and a client that checks answers must let it through."""
+    user = User()
+    user.action = "cancel"
+    async with connect(user) as client:
+        first = await client.call("mcp__files__delete", {"path": "/exposed/yes"})
+        user.action = "accept"
+        answer, run = first, waiting_run(first)
+        while waiting_run(answer):
+            answer = await client.call("continue_program", {"run": run})
+        return {"protocol": client.protocol, "waits": run is not None, "answer": answer}
 
 
 def waiting_run(answer) -> str | None:

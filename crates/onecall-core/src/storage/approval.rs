@@ -37,6 +37,8 @@ pub enum AnswerReceipt {
     DoesNotFit,
     /// The gateway that asks does not let people answer in this way. The question stays as it was.
     WayNotAllowed,
+    /// The question had expired when the answer was given: it counts as denied, or as given up.
+    Expired,
     /// There is no such question.
     Unknown,
 }

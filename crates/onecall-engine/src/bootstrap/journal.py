@@ -47,7 +47,7 @@ def begin(journal, source, is_session, names):
     _onecall_tools.resolve = observations.resolve
     tasks.as_completed = asyncio.as_completed = as_completed
     _at_first_import(names, lambda: _begin_modules(journal[:_SEED_BYTES], source))
-    _onecall_workspace_writes.begin()
+    _onecall_workspace_writes.begin(names)
 
 
 def _begin_modules(seed, source):

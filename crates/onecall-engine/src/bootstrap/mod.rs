@@ -64,6 +64,11 @@ modules! {
     ("observations.py", "_onecall_observations", "<onecall>/observations.py"),
     ("clocks.py", "_onecall_clocks", "<onecall>/clocks.py"),
     ("randomness.py", "_onecall_randomness", "<onecall>/randomness.py"),
+    (
+        "unconfined_effects.py",
+        "_onecall_unconfined_effects",
+        "<onecall>/unconfined_effects.py"
+    ),
     ("workspace_writes.py", "_onecall_workspace_writes", "<onecall>/workspace_writes.py"),
     ("journal.py", "_onecall_journal", "<onecall>/journal.py"),
     ("scratch.py", "_onecall_scratch", "<onecall>/scratch.py"),

@@ -1,9 +1,20 @@
-"""Notices when a journalled program writes to the workspace: it cannot be repeated then."""
+"""Notices when a journalled program writes to the workspace, or without a sandbox to anything else: it
+cannot be repeated then."""
 
 import os
 import sys
 
 import _onecall_observations as observations
+import _onecall_unconfined_effects as unconfined_effects
+
+try:
+    import _onecall_folders as sandbox
+
+    _IS_EMBEDDED = True
+except ImportError:
+    import _onecall_sandbox as sandbox
+
+    _IS_EMBEDDED = False
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -24,13 +35,23 @@ _CHANGES = frozenset(
 )
 
 
-def begin():
-    """Watches the program that begins."""
+def begin(names):
+    """Watches the program that begins; `names` are its builtins."""
     files = sys.modules.get("_onecall_files")
-    if hasattr(files, "before_change"):
+    asks_gateway = hasattr(files, "before_change")
+    if asks_gateway:
         # The embedded interpreter asks the gateway to change files.
         files.before_change = lambda: observations.in_place("workspace")
-        return
+    if sandbox.confines_effects():
+        if not _IS_EMBEDDED:
+            _watch_workspace()
+    elif _IS_EMBEDDED:
+        unconfined_effects.replace_functions(names, has_files=not asks_gateway)
+    else:
+        unconfined_effects.watch_events()
+
+
+def _watch_workspace():
     folder = os.getcwd()
     if folder == "/":
         # There is no workspace.

@@ -20,7 +20,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use serde_json::{Value, json};
 
 use crate::bootstrap::{MODULES, Module};
-use crate::sandbox_plan::{Interpreter, SandboxPlan};
+use crate::sandbox_plan::{Interpreter, SandboxPlan, confines_effects};
 use crate::sandbox_report::WallReport;
 use crate::system;
 
@@ -158,6 +158,7 @@ fn setup_for(enclosed: &EnclosedProcess, jail: &Jail, size: BorrowedFd<'_>) -> V
     json!({
         "modules": WIRE_MODULES.iter().chain(MODULES).map(module).collect::<Vec<_>>(),
         "size": size.as_raw_fd(),
+        "confines_effects": confines_effects(&jail.requirement),
         "is_required": jail.requirement.demands(Property::Processes),
         "counted_user": enclosed.counted_user,
         "threads": onecall_jail::MAX_THREADS,

@@ -47,6 +47,11 @@ def configure(setup):
     _setup = setup
 
 
+def confines_effects():
+    """Whether the sandbox keeps programs from changing files, other processes and the network."""
+    return _setup["confines_effects"]
+
+
 def _checked(result):
     if result != 0:
         code = ctypes.get_errno()

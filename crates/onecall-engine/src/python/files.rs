@@ -18,12 +18,15 @@ mod native {
     use crate::sandbox_plan::VisibleFolder;
 
     static FOLDERS: OnceLock<Vec<VisibleFolder>> = OnceLock::new();
+    static CONFINES_EFFECTS: OnceLock<bool> = OnceLock::new();
     static FILE_CLIENT: OnceLock<FileClient> = OnceLock::new();
 
-    /// Sets the folders that the programs of this process will have.
-    pub(in super::super) fn configure(folders: Vec<VisibleFolder>) {
+    /// Sets the folders that the programs of this process will have, and whether the sandbox keeps them from
+    /// changing anything else.
+    pub(in super::super) fn configure(folders: Vec<VisibleFolder>, confines_effects: bool) {
         // A process is configured once, before any program runs in it.
         _ = FOLDERS.set(folders);
+        _ = CONFINES_EFFECTS.set(confines_effects);
     }
 
     /// Sets the socket for requests, once in the life of a worker.
@@ -50,6 +53,12 @@ mod native {
     #[pyfunction]
     fn scratch() -> u8 {
         crate::files::SCRATCH
+    }
+
+    /// Whether the sandbox keeps programs from changing files, other processes and the network.
+    #[pyfunction]
+    fn confines_effects() -> bool {
+        CONFINES_EFFECTS.get().is_some_and(|confines| *confines)
     }
 
     /// Sends a request; other threads of the program continue meanwhile.

@@ -21,7 +21,7 @@ use rustpython_vm::{InterpreterBuilder, PyResult, Settings, VirtualMachine};
 use onecall_jail::JailMode;
 
 use crate::bootstrap::{COMPILED_MODULES, CompiledModule, compiled};
-use crate::sandbox_plan::SandboxPlan;
+use crate::sandbox_plan::{SandboxPlan, confines_effects};
 use crate::worker_process::sandbox;
 
 /// The module that replaces file functions. It runs before the bootstrap, whose modules keep
@@ -76,9 +76,10 @@ pub fn run_zygote(plan: &str) -> ExitCode {
 
 fn isolate(plan: &str) -> io::Result<JailMode> {
     let plan = SandboxPlan::parse(plan)?;
-    files::configure(plan.visible_folders());
+    let requirement = plan.requirement();
+    files::configure(plan.visible_folders(), confines_effects(&requirement));
     sandbox::isolate(plan.jail())?;
-    Ok(plan.requirement().mode)
+    Ok(requirement.mode)
 }
 
 fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {

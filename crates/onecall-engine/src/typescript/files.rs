@@ -132,10 +132,12 @@ fn ask<T: Default>(
 
 /// A run that changes files cannot be repeated elsewhere.
 fn before_change(folder: u8) -> std::result::Result<(), RequestError> {
-    if folder == crate::files::WORKSPACE || folder == direct_files::ROOT {
-        journal::in_place_only(InPlaceReason::Workspace).map_err(|error| failure(&error))?;
-    }
-    Ok(())
+    let reason = match folder {
+        crate::files::WORKSPACE => InPlaceReason::Workspace,
+        direct_files::ROOT => InPlaceReason::Unconfined,
+        _ => return Ok(()),
+    };
+    journal::in_place_only(reason).map_err(|error| failure(&error))
 }
 
 fn failure(error: &io::Error) -> RequestError {

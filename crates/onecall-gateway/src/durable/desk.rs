@@ -242,8 +242,11 @@ impl ApprovalDesk for Desk {
     fn covered<'a>(&'a self, call: &'a ResolvedCall) -> BoxFuture<'a, Option<AnsweredVerdict>> {
         Box::pin(async move {
             let (name, run, now) = (call.name.clone(), Arc::clone(&call.run), Timestamp::now());
+            let item = ItemId::of(&run.id, call.id);
             let read = move |store: &dyn DurableStore| {
-                store.grants(&name, &run.id, &run.principal.user, now)
+                let grants = store.grants(&name, &run.id, &run.principal.user, now)?;
+                let has_own = !grants.is_empty() && store.question(&item)?.is_some();
+                Ok(if has_own { Vec::new() } else { grants })
             };
             let grants = self.0.with_store(read).await;
             let grants = grants
@@ -278,12 +281,10 @@ impl ApprovalDesk for Desk {
         self.0.settings.ways.clone()
     }
 
-    fn withdraw(&self, item: &ItemId) {
+    fn withdraw(&self, run: &RunId, item: &ItemId) {
         let (runs, item) = (Arc::clone(&self.0), item.clone());
-        let is_stopping = |live: Arc<LiveRun>| live.stop_reason().is_some();
-        let run = item.as_str().rsplit_once('.').map(|(run, _)| RunId::from_existing(run));
         // A run that is stopped from outside asks again when it is continued.
-        if run.and_then(|run| runs.live(&run)).is_none_or(is_stopping) {
+        if runs.live(run).is_none_or(|live| live.stop_reason().is_some()) {
             return;
         }
         let Ok(runtime) = Handle::try_current() else { return };

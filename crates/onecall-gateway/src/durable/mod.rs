@@ -45,7 +45,7 @@ pub use followers::RunFollower;
 pub(crate) use live::StopReason;
 pub use request::RunRequest;
 pub use resume::ResumeError;
-pub use seal::{QuestionId, StateOwner, StateRefusal, is_sealed_state};
+pub use seal::{AskedCall, QuestionId, StateOwner, StateRefusal, is_sealed_state};
 pub use status::{RunStatus, RunWatch, WaitingRun};
 
 use self::lease::DEFAULT_LEASE;
@@ -53,6 +53,7 @@ use followers::Followers;
 use idle::IdleStore;
 use live::LiveRun;
 use pruning::Pruning;
+use store_watch::Orphan;
 use webhook::Webhook;
 
 /// How long a shutdown waits for runs to stop.
@@ -91,9 +92,8 @@ pub(crate) struct DurableRuns {
     watching: AtomicUsize,
     /// Whether runs that wait are continued here when they have been answered.
     takes_up: AtomicBool,
-    /// Runs that wait in the store without a process, with the number of their open questions when
-    /// the store was last looked at.
-    orphans: Mutex<HashMap<RunId, usize>>,
+    /// Runs that wait in the store without a process, as they were when the store was last looked at.
+    orphans: Mutex<HashMap<RunId, Orphan>>,
     /// Whether this process is about to end.
     is_stopping: AtomicBool,
     /// When the file of the store is released.

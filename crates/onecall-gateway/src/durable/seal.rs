@@ -5,13 +5,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use onecall_core::{Digest, ItemId, RunId, Timestamp, UserName};
+use onecall_core::{ApprovalQuestion, Digest, ItemId, QuestionKind, RunId, Timestamp, UserName};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use thiserror::Error;
 
 /// Begins every sealed state, and separates this use of the key from others.
-const VERSION: &str = "oc2";
+const VERSION: &str = "oc3";
 
 /// The longest state that is examined, in bytes.
 const MAX_LENGTH: usize = 64 * 1024;
@@ -21,12 +21,29 @@ const MAX_LENGTH: usize = 64 * 1024;
 pub struct QuestionId {
     /// The run.
     run: String,
-    /// The numbers of the calls that the question is about.
-    pub calls: Vec<u64>,
+    /// The calls that the question is about.
+    pub calls: Vec<AskedCall>,
     /// How often the client has been asked in this exchange, counted from 1.
     pub round: u32,
     /// When the state expires, in milliseconds since 1970.
     expires: i64,
+}
+
+/// A waiting call that a client was asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedCall {
+    /// The number of the call in its run.
+    pub call: u64,
+    /// The question.
+    pub item: ItemId,
+    /// What is asked.
+    pub kind: QuestionKind,
+}
+
+impl From<&ApprovalQuestion> for AskedCall {
+    fn from(question: &ApprovalQuestion) -> Self {
+        Self { call: question.call, item: question.item.clone(), kind: question.kind }
+    }
 }
 
 /// Whose answer is expected: the client, and the request that it repeats with the answer.
@@ -64,7 +81,7 @@ pub enum StateRefusal {
 impl QuestionId {
     /// A question about these calls of a run.
     #[must_use]
-    pub fn new(run: &RunId, calls: Vec<u64>, round: u32, expires: Timestamp) -> Self {
+    pub fn new(run: &RunId, calls: Vec<AskedCall>, round: u32, expires: Timestamp) -> Self {
         Self { run: run.as_str().to_owned(), calls, round, expires: expires.0 }
     }
 
@@ -72,12 +89,6 @@ impl QuestionId {
     #[must_use]
     pub fn run(&self) -> RunId {
         RunId::from_existing(&self.run)
-    }
-
-    /// The items of the question.
-    pub fn items(&self) -> impl Iterator<Item = (u64, ItemId)> {
-        let run = self.run();
-        self.calls.iter().map(move |call| (*call, ItemId::of(&run, *call)))
     }
 }
 
@@ -146,6 +157,15 @@ mod tests {
     const KEY: [u8; 32] = [7; 32];
     const NOW: Timestamp = Timestamp(1_000);
 
+    fn asked(run: &RunId) -> Vec<AskedCall> {
+        let allowed = ItemId::of(run, 1);
+        let happened = ItemId::of_attempt(run, 4, 2);
+        vec![
+            AskedCall { call: 1, item: allowed, kind: QuestionKind::Approve },
+            AskedCall { call: 4, item: happened, kind: QuestionKind::Unknown },
+        ]
+    }
+
     fn owner(client: &str, request: &str) -> StateOwner {
         let user = UserName::local();
         StateOwner { user, client: client.to_owned(), request: Digest::of(request) }
@@ -154,7 +174,7 @@ mod tests {
     #[test]
     fn only_the_owner_opens_a_state_and_only_in_time() {
         let run = RunId::from_existing("r");
-        let question = QuestionId::new(&run, vec![1, 4], 2, Timestamp(2_000));
+        let question = QuestionId::new(&run, asked(&run), 2, Timestamp(2_000));
         let alice = owner("alice", "execute");
         let sealed = seal(&KEY, &question, &alice);
         assert_eq!(open(&KEY, &sealed, &alice, NOW), Ok(question));
@@ -169,8 +189,8 @@ mod tests {
             ),
             open(&[8; 32], &sealed, &alice, NOW),
             open(&KEY, "", &alice, NOW),
-            open(&KEY, "oc2.x.y", &alice, NOW),
-            open(&KEY, &"oc2.".repeat(MAX_LENGTH), &alice, NOW),
+            open(&KEY, "oc3.x.y", &alice, NOW),
+            open(&KEY, &"oc3.".repeat(MAX_LENGTH), &alice, NOW),
         ];
         for refusal in refused {
             assert_eq!(refusal, Err(StateRefusal::Invalid));
@@ -181,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_state_with_any_character_changed_is_refused() {
-        let question = QuestionId::new(&RunId::from_existing("r"), vec![1], 1, Timestamp(2_000));
+        let run = RunId::from_existing("r");
+        let question = QuestionId::new(&run, asked(&run), 1, Timestamp(2_000));
         let alice = owner("alice", "execute");
         let sealed = seal(&KEY, &question, &alice);
         for at in 0..sealed.len() {

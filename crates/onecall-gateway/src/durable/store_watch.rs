@@ -20,6 +20,9 @@ use crate::Gateway;
 /// How often the store is looked at while questions are open or a client waits.
 const BUSY_INTERVAL: Duration = Duration::from_millis(200);
 
+// An answer on the command line reaches a run within half a second.
+const _: () = assert!(BUSY_INTERVAL.as_millis() < 500);
+
 /// How often the store is looked at otherwise.
 const IDLE_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -29,15 +32,28 @@ const MIN_KEEP: Duration = Duration::from_secs(1);
 /// How often a run is continued that was interrupted: it may be the reason why gateways end.
 const MAX_CONTINUATIONS: u64 = 5;
 
+/// The problem of a run that this process does not continue because of its configuration.
+const OTHER_CONFIGURATION: &str = "it belongs to another configuration";
+
+/// A run that waits in the store without a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Orphan {
+    /// The number of its open questions.
+    open: usize,
+    /// Why it could not be continued when it had been answered. It is tried again: the reason may pass.
+    problem: Option<String>,
+}
+
 /// What the store says about the runs that wait.
 struct WaitingRuns {
     /// The open questions of all runs.
     open: HashSet<ItemId>,
     /// The questions that have expired.
     expired: Vec<(ItemId, QuestionKind)>,
-    /// The runs without a process that wait, with the number of their open questions.
-    orphans: HashMap<RunId, usize>,
-    /// Those of them that have an answer which was not there before.
+    /// The runs without a process that wait.
+    orphans: HashMap<RunId, Orphan>,
+    /// Those of them that have an answer which was not there before, or that could not be continued
+    /// when they were answered.
     answered: Vec<DurableRun>,
     /// The runs without a process that do not wait.
     interrupted: Vec<DurableRun>,
@@ -110,12 +126,14 @@ impl DurableRuns {
         *lock(&self.orphans) = waiting.orphans;
         if let (true, Some(gateway)) = (self.takes_up.load(Ordering::Relaxed), gateway.upgrade()) {
             for run in waiting.answered {
-                self.take_up(&gateway, &run, "has been answered").await;
+                self.take_up_answered(&gateway, &run).await;
             }
             let interrupted = waiting.interrupted.into_iter();
             for run in interrupted.filter(|_| self.continues_interrupted) {
-                if run.resumed < MAX_CONTINUATIONS {
-                    self.take_up(&gateway, &run, "was interrupted").await;
+                if run.resumed < MAX_CONTINUATIONS
+                    && let Err(problem) = self.take_up(&gateway, &run, "was interrupted").await
+                {
+                    tracing::warn!("run {} cannot be continued: {problem}", run.id);
                 }
             }
         }
@@ -123,17 +141,55 @@ impl DurableRuns {
         Ok(())
     }
 
-    /// Continues a run without a process; `why` completes a sentence about it.
-    async fn take_up(&self, gateway: &Arc<Gateway>, run: &DurableRun, why: &str) {
-        if run.configuration != self.configuration() {
+    /// Continues a run that has been answered. If that fails, it is tried again at the next look.
+    async fn take_up_answered(&self, gateway: &Arc<Gateway>, run: &DurableRun) {
+        let problem = if self.is_of_configuration(run) {
+            self.take_up(gateway, run, "has been answered").await.err()
+        } else {
+            // Another gateway may have its configuration, or this one get it.
+            Some(OTHER_CONFIGURATION.to_owned())
+        };
+        let mut orphans = lock(&self.orphans);
+        let Some(problem) = problem else {
+            orphans.remove(&run.id);
             return;
+        };
+        let Some(orphan) = orphans.get_mut(&run.id) else { return };
+        // A problem that repeats is logged once.
+        if orphan.problem.as_ref() != Some(&problem) {
+            if problem != OTHER_CONFIGURATION {
+                tracing::warn!("run {} cannot be continued: {problem}", run.id);
+            }
+            orphan.problem = Some(problem);
+        }
+    }
+
+    /// Continues a run without a process, unless it belongs to another configuration; `why` completes a
+    /// sentence about it. The error says why it cannot be continued.
+    async fn take_up(
+        &self,
+        gateway: &Arc<Gateway>,
+        run: &DurableRun,
+        why: &str,
+    ) -> Result<(), String> {
+        if !self.is_of_configuration(run) {
+            return Ok(());
         }
         let id = &run.id;
         match gateway.resume(id).await {
             Ok(()) => tracing::info!("run {id} {why} and is continued"),
             Err(super::ResumeError::OwnedByOther | super::ResumeError::Ended) => {}
-            Err(error) => tracing::warn!("run {id} cannot be continued: {error}"),
+            // It has ended with this answer.
+            Err(error @ super::ResumeError::InPlace(_)) => {
+                tracing::warn!("run {id} cannot be continued: {error}");
+            }
+            Err(error) => return Err(error.to_string()),
         }
+        Ok(())
+    }
+
+    fn is_of_configuration(&self, run: &DurableRun) -> bool {
+        run.configuration == self.configuration()
     }
 
     /// Lets runs go that have waited for long, or whose place other programs need.
@@ -158,15 +214,17 @@ impl DurableRuns {
     pub(crate) fn begin_to_take_up(self: &Arc<Self>) {
         self.prune_at_start();
         self.takes_up.store(true, Ordering::Relaxed);
+        // Runs that were seen before may have been answered.
+        lock(&self.orphans).clear();
         self.look_soon.notify_one();
     }
 }
 
 /// Reads which runs wait. `known` are the runs without a process of the last time: one that still has
-/// as many open questions has no new answer.
+/// as many open questions has no new answer, but it may have one that it could not be continued with.
 fn waiting_runs(
     store: &dyn DurableStore,
-    known: &HashMap<RunId, usize>,
+    known: &HashMap<RunId, Orphan>,
     now: Timestamp,
 ) -> Result<WaitingRuns, StoreError> {
     let questions = store.questions(&QuestionFilter { run: None, open: true })?;
@@ -185,9 +243,12 @@ fn waiting_runs(
             interrupted.push(run);
             continue;
         }
-        let count = open_count.get(&run.id).copied().unwrap_or(0);
-        orphans.insert(run.id.clone(), count);
-        if known.get(&run.id) == Some(&count) {
+        let open = open_count.get(&run.id).copied().unwrap_or(0);
+        let before = known.get(&run.id);
+        let problem = before.and_then(|it| it.problem.clone());
+        let is_settled = problem.is_none() && before.is_some_and(|it| it.open == open);
+        orphans.insert(run.id.clone(), Orphan { open, problem });
+        if is_settled {
             continue;
         }
         let filter = QuestionFilter { run: Some(run.id.clone()), open: false };

@@ -28,6 +28,8 @@ pub struct ExposedTool {
     pub spec: Arc<ToolSpec>,
     /// The other fields of the tool's definition on its server, such as its title.
     pub display_metadata: ToolDisplayMetadata,
+    /// Whether a call of the tool may have to wait for a person. Its answer says that it waits then.
+    pub may_ask: bool,
 }
 
 impl Gateway {
@@ -45,7 +47,8 @@ impl Gateway {
             .filter(|(_, spec)| rules.directory.permits(spec))
             .map(|(name, spec)| {
                 let display_metadata = self.bridge.display_metadata(&spec);
-                ExposedTool { name, spec, display_metadata }
+                let may_ask = rules.runtime.call_may_ask(&spec);
+                ExposedTool { name, spec, display_metadata, may_ask }
             })
             .collect()
     }

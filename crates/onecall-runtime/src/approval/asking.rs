@@ -1,7 +1,7 @@
 //! Asks a person about one call of a run.
 
 use onecall_core::{
-    AnsweredVerdict, ApprovalQuestion, ItemId, QuestionKind, ResolvedCall, Timestamp,
+    AnsweredVerdict, ApprovalQuestion, ItemId, QuestionKind, ResolvedCall, RunId, Timestamp,
 };
 use onecall_engine::HeldCalls;
 use thiserror::Error;
@@ -58,7 +58,7 @@ impl Asking<'_> {
             expires: asked.after(self.desk.lifetime()),
             ways: self.desk.ways(),
         };
-        let mut open = OpenQuestion { asking: self, item: Some(item) };
+        let mut open = OpenQuestion { asking: self, run: &call.run.id, item: Some(item) };
         let answer = self.desk.ask(question).await;
         open.item = None;
         let answer = answer?;
@@ -71,6 +71,7 @@ impl Asking<'_> {
 /// gives the run up.
 struct OpenQuestion<'a> {
     asking: &'a Asking<'a>,
+    run: &'a RunId,
     /// `None` once it is answered.
     item: Option<ItemId>,
 }
@@ -79,7 +80,7 @@ impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let is_abandoned = self.asking.journal.is_some_and(Journal::is_abandoned);
         if let Some(item) = self.item.take().filter(|_| !is_abandoned) {
-            self.asking.desk.withdraw(&item);
+            self.asking.desk.withdraw(self.run, &item);
         }
     }
 }

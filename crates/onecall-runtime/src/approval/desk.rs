@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecall_core::{
-    AnsweredVerdict, ApprovalQuestion, ApprovalWay, BoxFuture, ItemId, ResolvedCall,
+    AnsweredVerdict, ApprovalQuestion, ApprovalWay, BoxFuture, ItemId, ResolvedCall, RunId,
 };
 use thiserror::Error;
 
@@ -22,11 +22,12 @@ pub trait ApprovalDesk: Send + Sync {
     /// If there can be no answer.
     fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<AnsweredVerdict, DeskError>>;
 
-    /// Withdraws a question, because the program has cancelled its call. It does not block.
-    fn withdraw(&self, item: &ItemId);
+    /// Withdraws a question of a run, because the program has cancelled its call. It does not block.
+    fn withdraw(&self, run: &RunId, item: &ItemId);
 
-    /// The earlier approval that covers a call, if there is one. It is not used for the calls of an
-    /// earlier process: their own answer counts, which [`Self::ask`] returns.
+    /// The earlier approval that covers a call, if there is one. None covers a call that a person was
+    /// asked about, by this process or an earlier one: its own answer counts, which [`Self::ask`]
+    /// returns.
     fn covered<'a>(&'a self, call: &'a ResolvedCall) -> BoxFuture<'a, Option<AnsweredVerdict>>;
 
     /// The answer to a question that was asked before, if there is one.

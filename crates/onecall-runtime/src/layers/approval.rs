@@ -61,15 +61,12 @@ impl<'a> ApprovalStep<'a> {
         call: &ResolvedCall,
         rule: &AskRule,
     ) -> Result<AnsweredVerdict, ToolError> {
-        let recorded = self.asking.journal.and_then(|journal| journal.recorded(call.id));
-        if recorded.is_none()
-            && let Some(answer) = self.asking.desk.covered(call).await
-        {
+        if let Some(answer) = self.asking.desk.covered(call).await {
             self.asking.log.verdict(call, QuestionKind::Approve, &answer);
             return Ok(answer);
         }
         let mut asked = call.clone();
-        if let Some(recorded) = recorded
+        if let Some(recorded) = self.asking.journal.and_then(|journal| journal.recorded(call.id))
             && let Ok(arguments) = RawValue::from_string(recorded.call.arguments.clone())
         {
             // The question is about the arguments of the program, even if the call was sent with

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use onecall_core::storage::StoreError;
 use onecall_core::{Digest, RunId, Timestamp, UserName};
-use onecall_gateway::{Gateway, QuestionId, StateOwner, StateRefusal};
+use onecall_gateway::{AskedCall, Gateway, QuestionId, StateOwner, StateRefusal};
 use rmcp::model::{CallToolRequestParams, InputRequest, InputRequiredResult, InputResponses};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -101,7 +101,7 @@ impl InputState {
         let Some(answer) = responses.and_then(|responses| responses.get(INPUT)) else {
             return Ok(state);
         };
-        match read_answer(question.items(), answer) {
+        match read_answer(question.calls.into_iter(), answer) {
             FormAnswer::Decided(decisions) => {
                 for (item, verdict) in decisions {
                     // The first answer counts: a repeated one changes nothing.
@@ -132,7 +132,7 @@ impl InputState {
     ) -> Result<Option<InputRequiredResult>, StoreError> {
         let request = json!({ "method": "elicitation/create", "params": form.params() });
         let Ok(request) = serde_json::from_value::<InputRequest>(request) else { return Ok(None) };
-        let calls = form.items().iter().map(|item| item.call).collect();
+        let calls = form.items().iter().map(AskedCall::from).collect();
         let expires = form.items().iter().map(|item| item.expires).min();
         let expires = expires.unwrap_or_else(Timestamp::now);
         let question = QuestionId::new(&self.run, calls, self.round.saturating_add(1), expires);
@@ -145,6 +145,7 @@ impl InputState {
 #[cfg(test)]
 mod tests {
     use onecall_core::{ApprovalQuestion, ApprovalWay, CallableName, ItemId, QuestionKind};
+    use onecall_gateway::WaitingRun;
 
     use super::*;
 
@@ -184,7 +185,8 @@ mod tests {
             ways: ApprovalWay::CONFIGURABLE.to_vec(),
         };
         for items in [vec![question(1)], vec![question(1), question(2)]] {
-            let form = Form::about(&items).unwrap();
+            let waiting = WaitingRun { run: run.clone(), items, in_place: None };
+            let form = Form::about(&waiting).unwrap();
             let request = json!({ "method": "elicitation/create", "params": form.params() });
             assert!(serde_json::from_value::<InputRequest>(request).is_ok());
         }

@@ -92,7 +92,7 @@ pub(crate) async fn wait_for_run(
             RunStatus::Interrupted(_) => waiter.resume(&mut watch).await?,
             RunStatus::Waiting(waiting) => {
                 let Some(waiting) = settled(&mut watch, waiting).await? else { continue };
-                let mut form = Form::about(&waiting.items);
+                let mut form = Form::about(&waiting);
                 if let (ClientForms::InputRequired, Some(form)) = (&waiter.forms, &form) {
                     return Ok(RunReply::AskUser(form.clone()));
                 }

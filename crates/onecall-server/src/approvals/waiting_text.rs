@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use onecall_config::ApprovalSettings;
 use onecall_core::text::{cut, visible_json};
-use onecall_core::{ApprovalQuestion, ApprovalWay, QuestionKind};
+use onecall_core::{ApprovalQuestion, ApprovalWay, InPlaceReason, QuestionKind};
 use onecall_gateway::WaitingRun;
 
 use crate::definitions::CONTINUE_PROGRAM;
@@ -28,8 +28,13 @@ pub(crate) fn waiting_text(waiting: &WaitingRun, settings: &ApprovalSettings) ->
         _ = writeln!(text, "... and {more} more");
     }
     text.push_str("A person has to decide about this before the program goes on");
-    if settings.allows(ApprovalWay::Cli) {
-        text.push_str(" (in a terminal: `onecall approvals list`)");
+    let places = [
+        (ApprovalWay::Cli, "in a terminal: `onecall approvals list`"),
+        (ApprovalWay::Page, "on the page: `onecall ui`, or `/page/` of a gateway over HTTP"),
+    ];
+    // One place is enough to find all questions.
+    if let Some((_, place)) = places.iter().find(|(way, _)| settings.allows(*way)) {
+        _ = write!(text, " ({place})");
     }
     _ = write!(
         text,
@@ -37,13 +42,15 @@ pub(crate) fn waiting_text(waiting: &WaitingRun, settings: &ApprovalSettings) ->
          the decision and returns the result of the program."
     );
     if let Some(reason) = waiting.in_place {
-        _ = write!(
-            text,
-            " This run can only be continued while this onecall runs, because {}.",
-            reason.explanation()
-        );
+        _ = write!(text, " {}", only_in_place(reason));
     }
     text
+}
+
+/// Says that a run cannot be continued by another process.
+pub(super) fn only_in_place(reason: InPlaceReason) -> String {
+    let reason = reason.explanation();
+    format!("This run can only be continued while this onecall runs, because {reason}.")
 }
 
 /// One call that waits, as one line: its tool, its place in the program and its arguments.
@@ -68,7 +75,7 @@ fn shown_arguments(arguments: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use onecall_core::{CallableName, InPlaceReason, ItemId, RunId, Timestamp};
+    use onecall_core::{CallableName, ItemId, RunId, Timestamp};
 
     use super::*;
 
@@ -110,6 +117,25 @@ mod tests {
         );
         assert!(lines[4].ends_with("because the program belongs to a session."), "{text}");
         assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn only_the_places_where_people_may_answer_are_named() {
+        use ApprovalWay::{Cli, Client, Page};
+
+        let (run, items) = (RunId::from_existing("01k2"), vec![item(1, None, "{}")]);
+        let waiting = WaitingRun { run, items, in_place: None };
+        let place = |ways: &[ApprovalWay]| {
+            let settings = ApprovalSettings { ways: ways.to_vec(), ..ApprovalSettings::default() };
+            let text = waiting_text(&waiting, &settings);
+            let (_, rest) = text.split_once("before the program goes on").unwrap();
+            rest.split_once("; do not decide").unwrap().0.to_owned()
+        };
+        let terminal = " (in a terminal: `onecall approvals list`)";
+        assert_eq!(place(&[Client, Cli, Page]), terminal);
+        let page = " (on the page: `onecall ui`, or `/page/` of a gateway over HTTP)";
+        assert_eq!(place(&[Client, Page]), page);
+        assert_eq!(place(&[Client]), "");
     }
 
     #[test]

@@ -15,14 +15,15 @@ use super::ServerAnswer;
 const TITLE_TOKENS: usize = 100;
 
 /// The definition of a tool, under the name that it has for clients. Other fields from its server are left out if
-/// they are not valid MCP.
+/// they are not valid MCP. A tool whose calls may wait for a person has no output schema: clients would refuse
+/// the answer that says that a call waits, and with it the id of the run.
 pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
     let spec = &exposed.spec;
     let mut definition = Map::new();
     definition.insert("name".to_owned(), json!(exposed.name));
     let mut description = spec.description.as_deref().map(str::to_owned);
-    let schemas =
-        [("inputSchema", Some(&spec.input_schema)), ("outputSchema", spec.output_schema.as_ref())];
+    let output_schema = spec.output_schema.as_ref().filter(|_| !exposed.may_ask);
+    let schemas = [("inputSchema", Some(&spec.input_schema)), ("outputSchema", output_schema)];
     for (key, schema) in schemas {
         let Some(schema) = schema else { continue };
         let ShownSchema { schema, note } =
@@ -154,6 +155,7 @@ mod tests {
             name: "own".to_owned(),
             spec: Arc::new(spec),
             display_metadata: ToolDisplayMetadata(display_metadata),
+            may_ask: false,
         };
         let expected = json!({
             "name": "own",

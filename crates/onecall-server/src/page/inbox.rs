@@ -431,6 +431,9 @@ pub(super) fn answer(context: &PageContext, item: &str) -> Result<PageAnswer, Pa
             context,
             "The call needs no answer any more: the program cancelled it, or its run has ended.",
         ),
+        AnswerReceipt::Expired => {
+            gone(context, "The question has expired: no answer counts any more.")
+        }
         AnswerReceipt::Unknown => Err(PageError::NotFound),
         AnswerReceipt::DoesNotFit => refused("the answer does not fit the question"),
         AnswerReceipt::WayNotAllowed => refused("its gateway does not accept answers on the page"),

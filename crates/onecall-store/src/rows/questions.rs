@@ -1,7 +1,9 @@
 //! The rows of questions and their answers.
 
 use onecall_core::storage::{AnswerReceipt, QuestionState, StoredQuestion};
-use onecall_core::{AnsweredVerdict, ApprovalQuestion, CallableName, ItemId, RunId, Timestamp};
+use onecall_core::{
+    AnsweredVerdict, ApprovalQuestion, ApprovalWay, CallableName, ItemId, RunId, Timestamp,
+};
 
 use super::Columns;
 use crate::encoding::names::parse_name;
@@ -64,7 +66,14 @@ pub(crate) fn check_answer(
     match () {
         () if has_run_ended => refused(AnswerReceipt::Withdrawn),
         () if !question.allows(answer.way) => refused(AnswerReceipt::WayNotAllowed),
+        () if has_expired(&question, answer) => refused(AnswerReceipt::Expired),
         () if !question.kind.accepts(&answer.verdict) => refused(AnswerReceipt::DoesNotFit),
         () => Ok(question),
     }
+}
+
+/// Whether an answer comes after its question has expired. Until a gateway closes the question, nothing
+/// else says so. The rule that closes it comes late by its nature.
+fn has_expired(question: &ApprovalQuestion, answer: &AnsweredVerdict) -> bool {
+    answer.way != ApprovalWay::Rule && question.expires <= answer.at
 }

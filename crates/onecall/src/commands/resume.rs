@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use onecall_core::RunId;
-use onecall_core::text::visible_line;
+use onecall_core::text::{visible_json, visible_line};
 use onecall_gateway::{Gateway, ResumeError, RunAnswer};
 use onecall_runtime::Observer;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::cancel::find_run;
 use crate::cli::Global;
@@ -22,7 +22,7 @@ pub(crate) fn resume(id: &str, as_json: bool, global: &Global) -> anyhow::Result
     let loaded = setup::load(global)?;
     let run = match find_run(id, store::open(&loaded.config)?.durable_runs(true)?) {
         Ok(run) => run.id,
-        Err(error) => return Ok(refuse(&error.to_string())),
+        Err(error) => return refuse(None, &error.to_string(), as_json),
     };
     let runtime = setup::tokio_runtime()?;
     let live = Arc::new(LiveProgress::new(Echo::Nothing));
@@ -42,7 +42,9 @@ pub(crate) fn resume(id: &str, as_json: bool, global: &Global) -> anyhow::Result
             say(&format!("onecall: interrupted; `onecall resume {run}` continues the run again"));
             Ok(ExitCode::from(EXIT_INTERRUPTED))
         }
-        Some(Err(error)) => Ok(refuse(&format!("run {run} is not continued: {error}"))),
+        Some(Err(error)) => {
+            refuse(Some(&run), &format!("run {run} is not continued: {error}"), as_json)
+        }
         Some(Ok(answer)) => conclude(&run, &answer, as_json),
     }
 }
@@ -58,9 +60,16 @@ async fn finish(
     gateway.finish_run(run).await
 }
 
-fn refuse(message: &str) -> ExitCode {
-    say(&visible_line(&format!("error: {message}")));
-    ExitCode::FAILURE
+/// Says why a run is not continued: as JSON like that of `onecall cancel`, or as a line on stderr.
+fn refuse(run: Option<&RunId>, message: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    if as_json {
+        let run = run.map(RunId::as_str);
+        let result = json!({ "run": run, "continued": false, "message": message });
+        print(&format!("{}\n", visible_json(&format!("{result:#}"))))?;
+    } else {
+        say(&visible_line(&format!("error: {message}")));
+    }
+    Ok(ExitCode::FAILURE)
 }
 
 /// Prints the answer of a run that has ended.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, BoxFuture, ItemId, QuestionKind,
-    ResolvedCall, Timestamp, Verdict,
+    ResolvedCall, RunId, Timestamp, Verdict,
 };
 use onecall_runtime::{ApprovalDesk, DeskError};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ impl ApprovalDesk for Desk {
         })
     }
 
-    fn withdraw(&self, item: &ItemId) {
+    fn withdraw(&self, _: &RunId, item: &ItemId) {
         self.withdrawn.send_modify(|items| items.push(item.clone()));
     }
 

@@ -22,6 +22,7 @@ on_every_store!(
     an_approval_covers_what_it_says,
     an_approval_of_later_calls_is_taken_back_once,
     a_question_is_answered_only_in_its_ways,
+    an_answer_after_the_expiry_does_not_count,
     questions_are_chosen_by_run_and_state,
     every_write_changes_the_number,
     all_share_one_sealing_key,
@@ -260,6 +261,25 @@ fn a_question_is_answered_only_in_its_ways(place: &Place) {
     let expired = AnsweredVerdict { way: ApprovalWay::Rule, ..given(deny(), "onecall") };
     let receipt = store.answer_question(&for_nobody.item, &expired).unwrap();
     assert_eq!(receipt, AnswerReceipt::Accepted);
+}
+
+/// No gateway runs that could have closed the question.
+fn an_answer_after_the_expiry_does_not_count(place: &Place) {
+    let store = place.open();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    let asked = question("a", 1);
+    let open = store.add_question(&asked).unwrap();
+    for at in [asked.expires, Timestamp(asked.expires.0 + 1)] {
+        let late = AnsweredVerdict { at, ..given(approve(ApprovalScope::Run), "ann") };
+        assert_eq!(store.answer_question(&asked.item, &late).unwrap(), AnswerReceipt::Expired);
+    }
+    assert_eq!(store.question(&asked.item).unwrap(), Some(open));
+    let grants = store.grants(&asked.name, &id("a"), &UserName::local(), Timestamp(300));
+    assert_eq!(grants.unwrap(), []);
+    // A gateway closes it when it looks next.
+    let (way, at) = (ApprovalWay::Rule, Timestamp(5_000));
+    let closed = AnsweredVerdict { way, at, ..given(deny(), "onecall") };
+    assert_eq!(store.answer_question(&asked.item, &closed).unwrap(), AnswerReceipt::Accepted);
 }
 
 fn questions_are_chosen_by_run_and_state(place: &Place) {

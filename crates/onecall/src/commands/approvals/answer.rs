@@ -149,6 +149,13 @@ impl Desk {
                 );
                 Outcome::refused("way_not_allowed", message, Some(question))
             }
+            AnswerReceipt::Expired => {
+                let message = format!(
+                    "{named} is not answered: the question has expired ('expire_seconds' in \
+                     approvals)"
+                );
+                Outcome::refused("expired", message, Some(question))
+            }
             AnswerReceipt::Unknown => {
                 let message = format!("{named} is not in the store any more");
                 Outcome::refused("unknown", message, Some(question))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use onecall_core::storage::{AnswerReceipt, QuestionState};
 use onecall_core::{ApprovalScope, ApprovalWay, ItemId, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{DELETE_ONE, DELETED_ONE, Desk, approval, waiting_run};
 use crate::support::finish;
@@ -31,6 +31,73 @@ fn a_call_is_made_when_a_person_approves_it() {
     assert_eq!(agent.0.finish_call(call).text, DELETED_ONE);
     assert!(answered.elapsed() < Duration::from_secs(5), "{:?}", answered.elapsed());
     assert_eq!(desk.deletions(), 1);
+}
+
+#[test]
+fn an_answer_on_the_command_line_reaches_the_request_that_waits() {
+    let desk = Desk::new(&json!({}));
+    let mut agent = desk.agent();
+    let call = agent.start(DELETE_ONE);
+    let item = desk.open_item();
+    let answered = desk.home.onecall_with_config(&["approvals", "approve", item.as_str()]);
+    let ended = finish(answered);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(agent.0.finish_call(call).text, DELETED_ONE);
+}
+
+#[test]
+fn hints_of_servers_decide_what_asks() {
+    for (hint, read_asks) in [("destructive", false), ("writes", false), ("open-world", true)] {
+        let desk = Desk::new(&json!({ "wait_seconds": 0, "ask": [], "hints": [hint] }));
+        let mut agent = desk.agent();
+        for (tool, asks) in [("delete", true), ("read", read_asks)] {
+            let answer = agent.execute(&format!("print(await mcp__files__{tool}(path='/a'))"));
+            if !asks {
+                assert_eq!(answer.text, "[Script executed successfully]\nread\n", "{hint}");
+                continue;
+            }
+            let run = waiting_run(&answer);
+            let asked = desk.open_questions(1).remove(0).question;
+            assert_eq!(asked.rule, format!("approvals.hints: {hint}"));
+            desk.deny(&asked.item, "no");
+            desk.wait_until_ended(&run);
+        }
+        assert_eq!(desk.deletions(), 0);
+    }
+}
+
+#[test]
+fn a_dry_run_says_which_calls_would_ask() {
+    let desk = Desk::new(&json!({ "hints": ["destructive"] }));
+    let mut agent = desk.agent();
+    let code = r#"
+        await mcp__files__delete(path="/a")
+        await mcp__files__stuck(path="/a")
+        await mcp__files__read(path="/a")
+    "#;
+    let arguments = json!({ "code": crate::support::dedent(code), "dry_run": true });
+    insta::assert_snapshot!(agent.0.call_tool("execute_program", arguments).text, @r"
+    [Dry run: nothing was executed]
+    mcp__files__delete: changes something, perhaps destructive; at most once, line 1; asks a person first (approvals.ask: mcp__files__delete)
+    mcp__files__read: read-only; at most once, line 3
+    mcp__files__stuck: changes something, perhaps destructive; at most once, line 2; asks a person first (approvals.hints: destructive)
+    ");
+    assert_eq!((desk.deletions(), desk.open_questions(0).len()), (0, 0));
+}
+
+#[test]
+fn edited_arguments_are_checked_like_those_of_the_program() {
+    let desk = Desk::new(&json!({}));
+    let mut agent = desk.agent();
+    for arguments in [json!({ "path": 7 }), json!({ "path": ["/a"] })] {
+        let call = agent.start(DELETE_ONE);
+        let arguments = Some(arguments);
+        let edited = Verdict::Approve { scope: ApprovalScope::Once, arguments };
+        assert_eq!(desk.answer(&desk.open_item(), edited), AnswerReceipt::Accepted);
+        let answer = agent.0.finish_call(call);
+        assert!(answer.is_error && answer.text.contains("mcp__files__delete"), "{}", answer.text);
+        assert_eq!(desk.deletions(), 0);
+    }
 }
 
 #[test]
@@ -252,6 +319,28 @@ fn plans_and_exposed_tools_wait_as_well() {
         assert_eq!((answer.text.as_str(), answer.is_error), ("deleted", false));
     }
     assert_eq!(desk.deletions(), 2);
+}
+
+/// Clients refuse an answer without the structured content that a schema promises.
+#[test]
+fn exposed_tools_that_may_wait_promise_no_structured_content() {
+    let exposed = json!({ "expose_tools": ["mcp__files__delete", "mcp__files__read"] });
+    let desk = Desk::with_config(&json!({ "wait_seconds": 0 }), &exposed);
+    let config = std::fs::read_to_string(desk.home.path("config.json")).expect("a configuration");
+    let mut config: Value = serde_json::from_str(&config).expect("JSON");
+    let script = &mut config["servers"][0]["args"][1];
+    let mut typed: Value = serde_json::from_str(script.as_str().expect("text")).expect("JSON");
+    for tool in typed["tools"].as_array_mut().expect("tools") {
+        tool["outputSchema"] = json!({ "type": "object", "required": ["result"] });
+    }
+    *script = json!(typed.to_string());
+    desk.home.write("config.json", config.to_string());
+    let mut agent = desk.agent();
+    let has_schema = |tool: &Value| (tool["name"].clone(), tool["outputSchema"].is_object());
+    let listed: Vec<_> = agent.0.list_tools().iter().map(has_schema).collect();
+    assert!(listed.contains(&(json!("mcp__files__delete"), false)), "{listed:?}");
+    assert!(listed.contains(&(json!("mcp__files__read"), true)), "{listed:?}");
+    waiting_run(&agent.0.call_tool("mcp__files__delete", json!({ "path": "/a" })));
 }
 
 #[test]

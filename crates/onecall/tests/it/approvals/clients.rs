@@ -12,7 +12,7 @@ use crate::support::TIMEOUT;
 
 impl Desk {
     /// An agent whose user answers forms like this; `null` is no answer.
-    fn agent_with_forms(&self, answer: &Value) -> Agent {
+    pub(super) fn agent_with_forms(&self, answer: &Value) -> Agent {
         let capabilities = json!({ "elicitation": {} });
         let answers = [("elicitation/create", answer.clone())];
         let command = self.home.onecall_with_config(&["serve"]);
@@ -82,22 +82,33 @@ fn a_client_is_not_asked_where_it_may_not_answer() {
 }
 
 /// A client of protocol version 2026-07-28.
-struct Modern {
+pub(super) struct Modern {
     session: Session,
     name: &'static str,
 }
 
 impl Modern {
-    fn new(desk: &Desk, name: &'static str) -> Self {
+    pub(super) fn new(desk: &Desk, name: &'static str) -> Self {
         let command = desk.home.onecall_with_config(&["serve"]);
         Self { session: Session::new(testkit::rpc::Client::spawn(command)), name }
     }
 
     /// Runs a program, with more parameters of the request.
     fn execute(&mut self, code: &str, more: &Value) -> Result<Value, testkit::rpc::RpcError> {
+        let arguments = json!({ "code": crate::support::dedent(code) });
+        self.call("execute_program", &arguments, more)
+    }
+
+    /// Calls a tool, with more parameters of the request.
+    pub(super) fn call(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        more: &Value,
+    ) -> Result<Value, testkit::rpc::RpcError> {
         let mut params = json!({
-            "name": "execute_program",
-            "arguments": { "code": crate::support::dedent(code) },
+            "name": tool,
+            "arguments": arguments,
             "_meta": {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo": { "name": self.name, "version": "1" },
@@ -118,11 +129,11 @@ impl Modern {
     }
 }
 
-fn reply(state: &str, answer: &Value) -> Value {
+pub(super) fn reply(state: &str, answer: &Value) -> Value {
     json!({ "requestState": state, "inputResponses": { "approval": answer } })
 }
 
-fn text(result: &Value) -> &str {
+pub(super) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
 

@@ -85,3 +85,32 @@ fn a_run_is_given_up_if_nobody_says_whether_its_call_happened() {
     assert!(matches!(&state, QuestionState::Answered(it) if it.verdict == Verdict::GiveUp));
     assert_eq!(desk.received.calls("stuck"), 1);
 }
+
+/// No gateway runs that could have closed the question.
+#[test]
+fn an_answer_that_comes_too_late_is_refused() {
+    let desk = Desk::new(&json!({ "wait_seconds": 0 }));
+    let mut agent = desk.agent();
+    waiting_run(&agent.execute(super::DELETE_ONE));
+    let asked = desk.open_questions(1).remove(0).question;
+    agent.0.client().kill();
+    let run = desk.add_copy(&desk.only_run(), "01expired00000");
+    let item = ItemId::of(&run, asked.call);
+    let expired = ApprovalQuestion {
+        item: item.clone(),
+        run,
+        asked: Timestamp(1_000),
+        expires: PAST,
+        ..asked
+    };
+    desk.store().add_question(&expired).expect("the store can be written");
+    let late = desk.home.onecall_with_config(&["approvals", "approve", item.as_str()]);
+    let late = crate::support::finish(late);
+    assert_eq!(late.code, Some(1));
+    assert_eq!(
+        late.stderr,
+        "error: 'mcp__files__delete' (01expired00000.1) is not answered: the question has \
+         expired ('expire_seconds' in approvals)\n"
+    );
+    assert_eq!(desk.question_state(&item), QuestionState::Open);
+}

@@ -3,13 +3,16 @@
 
 mod answers;
 mod clients;
+mod differences;
 mod expiry;
 mod followers;
+mod in_place;
 mod leaving;
 mod many;
 mod pruning;
 mod restart;
 mod store_trouble;
+mod unknown_outcome;
 mod webhook;
 
 use std::path::PathBuf;
@@ -147,6 +150,15 @@ impl Desk {
         assert_eq!(store.append(&[batch]).expect("the store can be written"), [Ok(())]);
         store.give_up_lease(&run, 1).expect("the store can be written");
         run
+    }
+
+    /// Ends the leases of a gateway that was killed, which would otherwise last some seconds more.
+    fn end_leases(&self) {
+        let store = self.store();
+        for run in store.durable_runs(false).expect("a store") {
+            let Some(lease) = run.lease else { continue };
+            store.give_up_lease(&run.id, lease.fence).expect("the store can be written");
+        }
     }
 
     /// The only run that has not ended.

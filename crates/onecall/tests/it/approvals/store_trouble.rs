@@ -80,9 +80,15 @@ fn set_version(path: &std::path::Path, version: u8) {
 
 /// An agent on a gateway whose files cannot grow beyond some megabytes, as on a full disk.
 fn agent_on_full_disk(desk: &Desk) -> Agent {
+    agent_after(desk, "ulimit -f 3000")
+}
+
+/// An agent on a gateway that a shell starts after this command. A file that may not grow is an error
+/// for the gateway, and not its end.
+fn agent_after(desk: &Desk, command: &str) -> Agent {
     let serve = desk.home.onecall_with_config(&["serve"]);
     let mut limited = Command::new("sh");
-    limited.args(["-c", "trap '' XFSZ; ulimit -f 3000; exec \"$@\"", "sh"]);
+    limited.args(["-c", &format!("trap '' XFSZ; {command}; exec \"$@\""), "sh"]);
     limited.arg(serve.get_program()).args(serve.get_args()).env_clear();
     limited.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
     limited.current_dir(desk.home.path("work"));
@@ -131,5 +137,48 @@ fn a_run_that_a_full_store_cannot_keep_has_no_effects() {
     assert!(answer.text.contains(refusal), "{:.300}", answer.text);
     assert_eq!((desk.received.calls("read"), desk.received.calls("stuck")), (1, 0));
     // Other runs are stored.
+    assert_eq!(agent.execute(READ_ONE).text, READ);
+}
+
+/// The answer can be read, but not the intent be written.
+#[test]
+fn an_approved_call_is_not_made_once_the_store_cannot_be_written() {
+    let desk = Desk::new(&json!({}));
+    let mut agent = agent_after(&desk, "true");
+    let call = agent.start(
+        r#"
+        print(await mcp__files__read(path="/a"))
+        print(await mcp__files__delete(path="/a"))
+        "#,
+    );
+    let item = desk.open_item();
+    let pid = agent.0.client().pid().to_string();
+    let limited = Command::new("prlimit").args(["--fsize=0", "--pid", &pid]).status();
+    assert!(limited.expect("prlimit of util-linux").success());
+    desk.approve(&item);
+    let answer = agent.0.finish_call(call);
+    let refusal = "'mcp__files__delete' failed: it was not called, because it cannot be written to the \
+                   journal first: ";
+    assert!(answer.is_error && answer.text.contains(refusal), "{}", answer.text);
+    assert_eq!((desk.received.calls("read"), desk.deletions()), (1, 0));
+}
+
+#[test]
+fn a_journal_that_is_too_large_says_which_setting_it_exceeds() {
+    let settings = json!({ "durable": true, "store": { "journal_mb": 1 } });
+    let desk = Desk::with_config(&json!({}), &settings);
+    let mut agent = desk.agent();
+    let answer = agent.execute(
+        r#"
+        import hashlib
+        noise = "".join(hashlib.sha256(b"%d" % i).hexdigest() for i in range(100_000))
+        print(await mcp__files__stuck(path=noise))
+        "#,
+    );
+    let refusal = "'mcp__files__stuck' failed: it was not called, because it cannot be written to the \
+                   journal first: the journals of all runs would take more than 1 MB \
+                   (`store.journal_mb`)";
+    assert!(answer.is_error && answer.text.contains(refusal), "{:.500}", answer.text);
+    assert_eq!(desk.received.calls("stuck"), 0);
     assert_eq!(agent.execute(READ_ONE).text, READ);
 }

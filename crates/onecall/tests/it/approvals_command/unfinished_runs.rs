@@ -134,6 +134,30 @@ fn a_run_is_cancelled_whoever_owns_it() {
     assert!(shown.contains("Cancelled: the program was cancelled"), "{shown}");
 }
 
+/// Refusals of `onecall resume` have the form that those of `onecall cancel` have.
+#[test]
+fn a_run_that_cannot_be_resumed_is_refused_as_json() {
+    let desk = Desk::new();
+    let refused = |id: &str| {
+        let plain = desk.onecall(&["resume", id]);
+        let refused = desk.onecall(&["resume", "--json", id]);
+        assert_eq!((plain.code, plain.stdout.as_str()), (Some(1), ""));
+        assert_eq!((refused.code, refused.stderr.as_str()), (Some(1), ""));
+        let refused: Value = serde_json::from_str(&refused.stdout).unwrap();
+        let message = refused["message"].as_str().unwrap();
+        assert_eq!(plain.stderr, format!("error: {message}\n"));
+        refused
+    };
+    let unknown = "no run that can be continued has the id '1m7d'; see `onecall runs`";
+    assert_eq!(refused("1m7d"), json!({ "run": null, "continued": false, "message": unknown }));
+    desk.add_run("1m7d000000000d", in_an_hour());
+    let owned = "run 1m7d000000000d is not continued: another onecall executes the run";
+    assert_eq!(
+        refused("1m7d"),
+        json!({ "run": "1m7d000000000d", "continued": false, "message": owned })
+    );
+}
+
 #[test]
 fn shells_complete_the_ids_of_questions_and_runs() {
     let desk = Desk::new();

@@ -28,6 +28,7 @@ const NOT_APPROVED: &str = "'mcp__files__delete' was denied: no reason was given
 fn python_sdk_1() {
     let Some(client) = PublishedClient::python("SDK_1", "sdk_1.py") else { return };
     client.check("legacy", HANDSHAKE);
+    client.check_exposed("legacy", HANDSHAKE);
 }
 
 #[test]
@@ -35,6 +36,8 @@ fn python_sdk_2() {
     let Some(client) = PublishedClient::python("SERVERS", "sdk_2.py") else { return };
     client.check("legacy", HANDSHAKE);
     client.check("auto", STATELESS);
+    client.check_exposed("legacy", HANDSHAKE);
+    client.check_exposed("auto", STATELESS);
     client.check_by_hand();
 }
 
@@ -43,6 +46,8 @@ fn fastmcp() {
     let Some(client) = PublishedClient::python("FASTMCP", "fastmcp_client.py") else { return };
     client.check("legacy", HANDSHAKE);
     client.check("auto", STATELESS);
+    client.check_exposed("legacy", HANDSHAKE);
+    client.check_exposed("auto", STATELESS);
 }
 
 #[test]
@@ -162,6 +167,16 @@ impl PublishedClient {
         }
     }
 
+    /// The client calls a tool directly that declares its result, and whose calls wait.
+    fn check_exposed(&self, mode: &str, protocol: &str) {
+        let place = Place::with_typed_tools();
+        let seen = self.play_with_command("exposed", mode, &place);
+        let answer = json!(["deleted", false]);
+        let expected = json!({ "protocol": protocol, "waits": true, "answer": answer });
+        assert_eq!(seen, expected, "{} {mode}", self.driver);
+        assert_eq!(place.deleted(), ["/exposed/yes"]);
+    }
+
     /// The client keeps the request state and answers by hand, when another process serves it.
     fn check_by_hand(&self) {
         let place = Place::new(&json!({}));
@@ -187,6 +202,27 @@ impl Place {
         }
         let servers = [files(&home.text_path(RECEIVED))];
         let config = json!({ "servers": servers, "approvals": approvals });
+        home.write("config.json", config.to_string());
+        Self { home, config }
+    }
+
+    /// With tools that clients call directly, and that declare their results.
+    fn with_typed_tools() -> Self {
+        let Self { home, mut config } = Self::new(&json!({ "wait_seconds": 1 }));
+        config["expose_tools"] = json!(["mcp__files__delete"]);
+        let script = &mut config["servers"][0]["args"][1];
+        let mut typed: Value = serde_json::from_str(script.as_str().expect("text")).expect("JSON");
+        for tool in typed["tools"].as_array_mut().expect("tools") {
+            tool["outputSchema"] = json!({
+                "type": "object",
+                "properties": { "result": { "type": "string" } },
+                "required": ["result"],
+            });
+        }
+        let content = json!([{ "type": "text", "text": "deleted" }]);
+        let answer = json!({ "content": content, "structuredContent": { "result": "deleted" } });
+        typed["on"]["tools/call delete"] = json!([{ "answer": answer }]);
+        *script = json!(typed.to_string());
         home.write("config.json", config.to_string());
         Self { home, config }
     }

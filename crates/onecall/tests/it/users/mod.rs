@@ -1,5 +1,6 @@
 //! A gateway with users: who is let in over HTTP, as whom, and what everybody else gets.
 
+mod approvals;
 mod challenges;
 mod command;
 mod exposed;
