@@ -44,7 +44,8 @@ fn a_gateway_that_is_stopped_finishes_runs_without_a_client() {
     let (one, mut other) = (fleet.start(), fleet.start());
     let begun = one.client().start(1, "print(await mcp__local__held())", "t");
     assert!(wait_until(TIMEOUT, || calls(&fleet) == 1));
-    drop((begun, one));
+    drop(one);
+    drop(begun);
     // The other gateway continues the run, which no client waits for.
     assert!(wait_until(TIMEOUT, || calls(&fleet) == 2));
     other.signal("-TERM");
@@ -67,7 +68,8 @@ fn a_gateway_that_stops_takes_up_no_run() {
     other.signal("-TERM");
     let ready = || Request::new("GET", "/ready").send(other.address).status;
     assert!(wait_until(TIMEOUT, || ready() == 503));
-    drop((begun, one));
+    drop(one);
+    drop(begun);
     // Longer than two leases, a gateway that stops does not take the run of the other one.
     assert!(!wait_until(Duration::from_secs(8), || calls(&fleet) == 3));
     let third = fleet.start();
@@ -84,7 +86,7 @@ fn a_gateway_that_stops_takes_up_no_run() {
 fn a_run_that_another_process_cancels_ends_at_once() {
     for store in ["file", "database"] {
         let mut fleet = TestFleet::new(&json!({ "store": store, "durable": true }));
-        fleet.lease_seconds = 600;
+        fleet.lease_seconds = 300;
         let gateway = fleet.start();
         let begun = gateway.client().start(1, "await mcp__fixture__hang()", "t");
         let received = fleet.received();
