@@ -85,12 +85,12 @@ impl DirectoryCache {
         self.confirmed = number.map(|_| Instant::now());
     }
 
-    /// Whether an entry that was read while the store had this number may be kept.
-    fn may_keep(&mut self, number: Option<i64>) -> bool {
+    /// Whether an entry may be kept that was read while the store had this number.
+    fn may_keep(&mut self, number: Option<i64>, is_current: IsCurrent) -> bool {
         if self.tokens.len() + self.users.len() + self.found.len() >= MAX_ENTRIES {
             (self.tokens, self.users, self.found) = Default::default();
         }
-        number.is_some() && self.number == number
+        is_current.0 && number.is_some() && self.number == number
     }
 }
 
@@ -124,7 +124,7 @@ impl UserDirectory {
             Some(known) => Some(known),
             None => {
                 let found = self.with_store(move |store| store.token(&digest)).await;
-                let found = self.or_earlier(
+                let (found, is_current) = self.or_earlier(
                     found,
                     |it| it.tokens.remove(&digest).map(some),
                     |it, at, found| {
@@ -133,7 +133,7 @@ impl UserDirectory {
                 )?;
                 let mut cache = self.lock();
                 if let Some(found) = &found
-                    && cache.may_keep(number)
+                    && cache.may_keep(number, is_current)
                 {
                     cache.tokens.insert(digest, found.clone());
                 }
@@ -162,13 +162,13 @@ impl UserDirectory {
         }
         let (user, of_user) = (name.clone(), groups.clone());
         let login = self.with_store(move |store| store.log_in(&user, &of_user, now)).await;
-        let login = self.or_earlier(
+        let (login, is_current) = self.or_earlier(
             login,
             |it| it.users.remove(name).filter(|(_, login)| has_groups(login, groups)),
             |it, at, login| _ = it.users.insert(name.clone(), (at, login)),
         )?;
         let mut cache = self.lock();
-        if cache.may_keep(number) {
+        if cache.may_keep(number, is_current) {
             cache.users.insert(name.clone(), login.clone());
         }
         Ok(login)
@@ -187,13 +187,13 @@ impl UserDirectory {
         }
         let user = name.clone();
         let user = self.with_store(move |store| store.user(&user)).await;
-        let user = self.or_earlier(
+        let (user, is_current) = self.or_earlier(
             user,
             |it| it.found.remove(name),
             |it, at, user| _ = it.found.insert(name.clone(), (at, user)),
         )?;
         let mut cache = self.lock();
-        if cache.may_keep(number) {
+        if cache.may_keep(number, is_current) {
             cache.found.insert(name.clone(), user.clone());
         }
         Ok(user)
@@ -205,7 +205,7 @@ impl UserDirectory {
         read: Result<T, StoreError>,
         take: impl FnOnce(&mut EarlierEntries) -> Option<(Instant, T)>,
         put_back: impl FnOnce(&mut EarlierEntries, Instant, T),
-    ) -> Result<T, StoreError>
+    ) -> Result<(T, IsCurrent), StoreError>
     where
         T: Clone,
     {
@@ -213,13 +213,13 @@ impl UserDirectory {
         match read {
             Ok(read) => {
                 take(&mut cache.earlier);
-                Ok(read)
+                Ok((read, IsCurrent(true)))
             }
             Err(error) if error.is_temporary() => {
                 let known = take(&mut cache.earlier).filter(|(at, _)| at.elapsed() < self.grace);
                 let (at, known) = known.ok_or(error)?;
                 put_back(&mut cache.earlier, at, known.clone());
-                Ok(known)
+                Ok((known, IsCurrent(false)))
             }
             Err(error) => Err(error),
         }
@@ -269,6 +269,10 @@ impl UserDirectory {
         }
     }
 }
+
+/// Whether something is what the store has now. If it is not, it must not be taken for confirmed later.
+#[derive(Clone, Copy)]
+struct IsCurrent(bool);
 
 /// A token that the store has.
 fn some<T>((at, found): (Instant, T)) -> (Instant, Option<T>) {
@@ -496,15 +500,15 @@ mod tests {
     #[test]
     fn what_was_read_before_a_change_is_not_kept() {
         let mut cache = DirectoryCache::default();
-        assert!(!cache.may_keep(None));
+        assert!(!cache.may_keep(None, IsCurrent(true)));
         cache.set_number(Some(1), GRACE);
-        assert!(cache.may_keep(Some(1)));
+        assert!(cache.may_keep(Some(1), IsCurrent(true)));
         cache.found.insert(anna(), None);
         cache.set_number(Some(2), GRACE);
-        assert!(!cache.may_keep(Some(1)));
+        assert!(!cache.may_keep(Some(1), IsCurrent(true)));
         assert!(cache.found.is_empty());
         // Without a number, changes could not be noticed.
         cache.set_number(None, GRACE);
-        assert!(!cache.may_keep(None));
+        assert!(!cache.may_keep(None, IsCurrent(true)));
     }
 }
