@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use onecall_core::storage::{StoreError, StoredToken, StoredUser, UserLogin, Users};
 use onecall_core::{Digest, Timestamp, UserName};
 
+use super::earlier_entries::EarlierEntries;
+
 /// How long what is in memory is used without asking the store whether something has changed.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -49,32 +51,13 @@ struct DirectoryCache {
     earlier: EarlierEntries,
 }
 
-/// Entries that were what the store had at a time.
-#[derive(Default)]
-struct EarlierEntries {
-    tokens: HashMap<Digest, (Instant, (StoredToken, StoredUser))>,
-    users: HashMap<UserName, (Instant, UserLogin)>,
-    found: HashMap<UserName, (Instant, Option<StoredUser>)>,
-}
-
-impl EarlierEntries {
-    /// Forgets the entries that are older than `grace`, or all but the newest if there are many.
-    fn trim(&mut self, grace: Duration) {
-        let count = self.tokens.len() + self.users.len() + self.found.len();
-        let grace = if count > 2 * MAX_ENTRIES { Duration::ZERO } else { grace };
-        self.tokens.retain(|_, (at, _)| at.elapsed() < grace);
-        self.users.retain(|_, (at, _)| at.elapsed() < grace);
-        self.found.retain(|_, (at, _)| at.elapsed() < grace);
-    }
-}
-
 impl DirectoryCache {
     /// Forgets everything if the store has changed. What was known is kept aside for `grace`.
     fn set_number(&mut self, number: Option<i64>, grace: Duration) {
         if number.is_none() || self.number != number {
             if let Some(at) = self.confirmed.take() {
                 let earlier = &mut self.earlier;
-                earlier.trim(grace);
+                earlier.trim(grace, 2 * MAX_ENTRIES);
                 earlier.tokens.extend(self.tokens.drain().map(|(key, it)| (key, (at, it))));
                 earlier.users.extend(self.users.drain().map(|(key, it)| (key, (at, it))));
                 earlier.found.extend(self.found.drain().map(|(key, it)| (key, (at, it))));

@@ -5,6 +5,7 @@
 mod browser_login;
 mod claims;
 mod directory;
+mod earlier_entries;
 mod issuer;
 mod key_cache;
 mod key_set;
