@@ -7,6 +7,7 @@ use onecall_core::ServerName;
 use crate::durable::configuration_digest;
 use crate::gateway::shared_servers;
 use crate::settings::{origins, private_servers};
+use crate::user_bridges::per_user_servers;
 use crate::{Gateway, redactor};
 
 /// The result of switching to another configuration.
@@ -22,7 +23,7 @@ pub struct Reloaded {
 
 impl Gateway {
     /// Switches to another configuration. Programs that are running keep the rules they began with.
-    /// Must be called inside a tokio runtime.
+    /// Must be called inside a tokio runtime, on a thread that may wait.
     pub fn reload(&self, config: Config) -> Reloaded {
         if let Some(recorder) = &self.shared.recorder {
             recorder.add_secrets(redactor(&config));
@@ -129,13 +130,15 @@ impl Gateway {
             cache.invalidate_servers(added.iter().chain(removed).chain(restarted).chain(local));
         }
         (current.servers, current.local_tools) = (servers, local_tools);
-        if let Some(bridges) = &self.shared.user_bridges {
-            bridges.reconfigure(&current);
-        }
+        let per_user = per_user_servers(&current);
         if let Some(runs) = &self.shared.durable {
             runs.set_configuration(configuration_digest(&current));
         }
         drop(current);
+        // The secrets of users are read from the store, for which nothing else waits.
+        if let Some(bridges) = &self.shared.user_bridges {
+            bridges.reconfigure(&per_user);
+        }
         reloaded
     }
 }

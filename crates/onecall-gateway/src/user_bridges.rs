@@ -22,18 +22,30 @@ pub(crate) struct UserBridges {
     processes: UserProcesses,
     credentials: onecall_login::UserCredentials,
     identities: Arc<Identities>,
-    bridges: Mutex<HashMap<UserName, UserBridge>>,
+    bridges: Mutex<HashMap<UserName, Arc<UserBridge>>>,
 }
 
 /// The bridge of one user, with what it was made of.
 struct UserBridge {
     bridge: Arc<Bridge>,
+    /// Locked while the secrets of the user are read from the store.
+    source: Mutex<BridgeSource>,
+}
+
+/// What the bridge of a user is made of.
+struct BridgeSource {
     servers: Vec<ServerConfig>,
     /// Changes whenever a secret of the user that a server needs does.
     secrets_version: Vec<String>,
     /// The logins to servers. The bridge recognises a login that is the same object.
     logins: HashMap<ServerName, Arc<Login>>,
     checked: Instant,
+}
+
+impl UserBridge {
+    fn lock(&self) -> MutexGuard<'_, BridgeSource> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl UserBridges {
@@ -50,24 +62,26 @@ impl UserBridges {
         }
     }
 
-    /// The bridge of a user. Servers of `config` without credentials of users are those of `parent`.
-    /// Secrets that have changed are applied. Must be called inside a tokio runtime.
+    /// The bridge of a user, with these servers that need credentials of users; all others are those of
+    /// `parent`. Secrets that have changed are applied, which reads the store. Must be called inside a tokio
+    /// runtime.
     pub(crate) fn bridge(
         &self,
         parent: &Arc<Bridge>,
-        config: &Config,
+        servers: Vec<ServerConfig>,
         user: &UserName,
     ) -> Arc<Bridge> {
-        let servers = per_user(config);
         if servers.is_empty() {
             return Arc::clone(parent);
         }
-        let mut bridges = self.lock();
-        if let Some(known) = bridges.get_mut(user) {
-            let is_recent = known.checked.elapsed() < CHECK_INTERVAL && known.servers == servers;
+        let known = self.lock().get(user).cloned();
+        if let Some(known) = known {
+            let mut source = known.lock();
+            let is_recent = source.checked.elapsed() < CHECK_INTERVAL && source.servers == servers;
             if !is_recent {
-                self.refresh(known, servers, user);
+                self.refresh(&known.bridge, &mut source, servers, user);
             }
+            drop(source);
             return Arc::clone(&known.bridge);
         }
         let mut logins = HashMap::new();
@@ -75,11 +89,11 @@ impl UserBridges {
         let own = self.user_servers(user, &servers, &mut logins);
         let common = UserServers { user: user.clone(), processes: self.processes.clone() };
         let bridge = Bridge::for_user(parent, own, common);
-        let checked = Instant::now();
-        let made =
-            UserBridge { bridge: Arc::clone(&bridge), servers, secrets_version, logins, checked };
-        bridges.insert(user.clone(), made);
-        bridge
+        let source = BridgeSource { servers, secrets_version, logins, checked: Instant::now() };
+        let made = Arc::new(UserBridge { bridge, source: Mutex::new(source) });
+        // Another request of the user may have made one meanwhile.
+        let mut bridges = self.lock();
+        Arc::clone(&bridges.entry(user.clone()).or_insert(made).bridge)
     }
 
     /// The bridges that exist.
@@ -90,15 +104,16 @@ impl UserBridges {
     /// Whether the secrets of a user were read a short time ago, so that [`Self::bridge`] reads none.
     /// This never waits: if it cannot find out at once, the result is `false`.
     pub(crate) fn is_checked(&self, user: &UserName) -> bool {
-        let Ok(bridges) = self.bridges.try_lock() else { return false };
-        bridges.get(user).is_some_and(|known| known.checked.elapsed() < CHECK_INTERVAL)
+        let Some(known) = self.lock().get(user).cloned() else { return false };
+        known.source.try_lock().is_ok_and(|source| source.checked.elapsed() < CHECK_INTERVAL)
     }
 
-    /// Applies a new configuration to the bridges that exist.
-    pub(crate) fn reconfigure(&self, config: &Config) {
-        let servers = per_user(config);
-        for (user, known) in self.lock().iter_mut() {
-            self.refresh(known, servers.clone(), user);
+    /// Applies new servers to the bridges that exist, which reads the store.
+    pub(crate) fn reconfigure(&self, servers: &[ServerConfig]) {
+        let all: Vec<_> =
+            self.lock().iter().map(|(user, known)| (user.clone(), Arc::clone(known))).collect();
+        for (user, known) in all {
+            self.refresh(&known.bridge, &mut known.lock(), servers.to_vec(), &user);
         }
     }
 
@@ -119,15 +134,21 @@ impl UserBridges {
         self.lock().remove(user);
     }
 
-    fn refresh(&self, known: &mut UserBridge, servers: Vec<ServerConfig>, user: &UserName) {
-        known.checked = Instant::now();
+    fn refresh(
+        &self,
+        bridge: &Bridge,
+        source: &mut BridgeSource,
+        servers: Vec<ServerConfig>,
+        user: &UserName,
+    ) {
+        source.checked = Instant::now();
         let version = self.secrets_version(user, &servers);
-        if known.servers == servers && known.secrets_version == version {
+        if source.servers == servers && source.secrets_version == version {
             return;
         }
-        let own = self.user_servers(user, &servers, &mut known.logins);
-        known.bridge.reconfigure_own(own);
-        (known.servers, known.secrets_version) = (servers, version);
+        let own = self.user_servers(user, &servers, &mut source.logins);
+        bridge.reconfigure_own(own);
+        (source.servers, source.secrets_version) = (servers, version);
     }
 
     /// Changes whenever a secret that one of the servers needs does. A vault that cannot be read is
@@ -212,7 +233,7 @@ impl UserBridges {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<UserName, UserBridge>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<UserName, Arc<UserBridge>>> {
         self.bridges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -221,7 +242,7 @@ impl UserBridges {
 type LoginVersion = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// The servers of a configuration that run with credentials of users.
-fn per_user(config: &Config) -> Vec<ServerConfig> {
+pub(crate) fn per_user_servers(config: &Config) -> Vec<ServerConfig> {
     config.servers.iter().filter(|server| server.is_per_user()).cloned().collect()
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use onecall_bridge::Bridge;
 use onecall_config::Config;
 use onecall_core::{Principal, UserName};
 use onecall_runtime::UserAccess;
@@ -13,7 +14,7 @@ use tokio::sync::watch;
 use crate::Gateway;
 use crate::exposed::ListCache;
 use crate::rules::ProgramRules;
-use crate::user_bridges::UserBridges;
+use crate::user_bridges::{UserBridges, per_user_servers};
 
 /// How many views are kept although no request uses them.
 const MAX_IDLE_VIEWS: usize = 256;
@@ -56,12 +57,17 @@ impl Gateway {
     }
 
     fn find_view(self: &Arc<Self>, principal: &Arc<Principal>) -> Arc<Self> {
+        // Secrets that have changed are applied. Nothing is locked meanwhile, because the store may take long
+        // to answer.
+        let bridge = match &self.shared.user_bridges {
+            Some(bridges) => {
+                let servers = per_user_servers(&self.config());
+                bridges.bridge(&self.bridge, servers, &principal.user)
+            }
+            None => Arc::clone(&self.bridge),
+        };
         let known = self.views.lock().get(principal).cloned();
         if let Some(view) = known {
-            if let Some(bridges) = &self.shared.user_bridges {
-                // Secrets that have changed are applied.
-                bridges.bridge(&self.bridge, &self.config(), &principal.user);
-            }
             return view;
         }
         // Locked before the views, as a reload does, so that a new view never has older rules.
@@ -78,17 +84,13 @@ impl Gateway {
                 bridges.keep_only(&users);
             }
         }
-        let view = Arc::new(self.new_view(principal, &config));
+        let view = Arc::new(self.new_view(principal, &config, bridge));
         views.insert(Arc::clone(principal), Arc::clone(&view));
         view
     }
 
-    fn new_view(&self, principal: &Arc<Principal>, config: &Config) -> Self {
+    fn new_view(&self, principal: &Arc<Principal>, config: &Config, bridge: Arc<Bridge>) -> Self {
         let access = UserAccess { principal: Arc::clone(principal), ..self.access.clone() };
-        let bridge = match &self.shared.user_bridges {
-            Some(bridges) => bridges.bridge(&self.bridge, config, &principal.user),
-            None => Arc::clone(&self.bridge),
-        };
         let rules = ProgramRules::new(config, &self.shared, &bridge, access.clone());
         Self {
             access,

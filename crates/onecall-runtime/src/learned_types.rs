@@ -3,10 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use onecall_catalog::{ObservedOutput, Shape, content_digest};
-use onecall_core::storage::{ShapeKey, StoreError, StoredShape};
+use onecall_core::storage::{ShapeKey, Store, StoreError, StoredShape};
 use onecall_core::{CallableName, ServerName, ToolSpec, ToolValue};
 
 use crate::StoreWriter;
@@ -33,11 +34,48 @@ pub struct LearnedTypes {
     private: RwLock<HashSet<ServerName>>,
     /// How many results each tool has returned.
     results: Mutex<HashMap<CallableName, u64>>,
-    shapes: Mutex<HashMap<ShapeKey, LearnedShape>>,
+    shapes: Arc<Mutex<HashMap<ShapeKey, LearnedShape>>>,
     /// How many times a shape has been updated.
-    revision: AtomicU64,
-    /// Set when the store has been read.
-    is_read: OnceLock<()>,
+    revision: Arc<AtomicU64>,
+    /// How far the store has been read.
+    reading: Arc<StoreReading>,
+}
+
+/// How long a caller waits for the store to be read for the first time. A store that takes longer does not hold
+/// up the requests of others.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// The pause before a store that could not be read is read again.
+const REREAD_PAUSE: Duration = Duration::from_secs(5);
+
+/// How far the shapes in the store have been read.
+#[derive(Default)]
+struct StoreReading {
+    state: Mutex<ReadState>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ReadState {
+    #[default]
+    NotBegun,
+    UnderWay {
+        /// Whether callers have waited as long as they may.
+        is_late: bool,
+    },
+    Failed(Instant),
+    Done,
+}
+
+impl StoreReading {
+    fn lock(&self) -> MutexGuard<'_, ReadState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, state: ReadState) {
+        *self.lock() = state;
+        self.changed.notify_all();
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -66,9 +104,9 @@ impl LearnedTypes {
             origins: RwLock::default(),
             private: RwLock::default(),
             results: Mutex::default(),
-            shapes: Mutex::default(),
-            revision: AtomicU64::new(0),
-            is_read: OnceLock::new(),
+            shapes: Arc::default(),
+            revision: Arc::default(),
+            reading: Arc::default(),
         }
     }
 
@@ -152,26 +190,43 @@ impl LearnedTypes {
             return None;
         }
         drop(private);
-        self.is_read.get_or_init(|| self.read_store());
+        self.read_store();
         let shapes = self.shapes();
         let known = shapes.get(&self.key(spec))?;
         Some(ObservedOutput::new(&known.shape, known.samples))
     }
 
+    /// Reads the store on another thread, unless that was done, and waits a moment for it.
     fn read_store(&self) {
-        let Some(store) = &self.store else { return };
-        match store.store().shapes() {
-            Ok(stored) => {
-                let mut shapes = self.shapes();
-                for (key, stored) in stored {
-                    if let Some(known) = LearnedShape::read(&stored) {
-                        // A shape in memory is newer than the stored one.
-                        shapes.entry(key).or_insert(known);
-                    }
-                }
+        let Some(writer) = &self.store else { return };
+        let mut state = self.reading.lock();
+        let begins = match *state {
+            ReadState::Done | ReadState::UnderWay { is_late: true } => return,
+            ReadState::UnderWay { is_late: false } => false,
+            ReadState::Failed(at) if at.elapsed() < REREAD_PAUSE => return,
+            ReadState::NotBegun | ReadState::Failed(_) => true,
+        };
+        if begins {
+            // Callers wait for the first attempt only.
+            *state = ReadState::UnderWay { is_late: *state != ReadState::NotBegun };
+            let (store, shapes) = (Arc::clone(writer.store()), Arc::clone(&self.shapes));
+            let (reading, revision) = (Arc::clone(&self.reading), Arc::clone(&self.revision));
+            let read = move || {
+                let is_read = read_shapes(store.as_ref(), &shapes);
+                revision.fetch_add(u64::from(is_read), Ordering::Release);
+                let failed = || ReadState::Failed(Instant::now());
+                reading.end(if is_read { ReadState::Done } else { failed() });
+            };
+            if std::thread::Builder::new().name("types".to_owned()).spawn(read).is_err() {
+                *state = ReadState::Failed(Instant::now());
+                return;
             }
-            Err(error) if error.was_reported() => {}
-            Err(error) => tracing::warn!("{error}"),
+        }
+        let is_awaited = |state: &mut ReadState| *state == ReadState::UnderWay { is_late: false };
+        let waited = self.reading.changed.wait_timeout_while(state, LONGEST_WAIT, is_awaited);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if is_awaited(&mut state) {
+            *state = ReadState::UnderWay { is_late: true };
         }
     }
 
@@ -186,6 +241,27 @@ impl LearnedTypes {
         let schema = content_digest(what.as_bytes()).chars().take(DIGITS).collect();
         let (server, tool) = (spec.server.to_string(), spec.tool.to_string());
         ShapeKey { server, tool, schema }
+    }
+}
+
+/// Adds the shapes of the store to those in memory; returns whether that was possible, or never will be.
+fn read_shapes(store: &dyn Store, shapes: &Mutex<HashMap<ShapeKey, LearnedShape>>) -> bool {
+    match store.shapes() {
+        Ok(stored) => {
+            let mut shapes = shapes.lock().unwrap_or_else(PoisonError::into_inner);
+            for (key, stored) in stored {
+                if let Some(known) = LearnedShape::read(&stored) {
+                    // A shape in memory is newer than the stored one.
+                    shapes.entry(key).or_insert(known);
+                }
+            }
+            true
+        }
+        Err(error) if error.was_reported() => true,
+        Err(error) => {
+            tracing::warn!("{error}");
+            !error.is_temporary()
+        }
     }
 }
 

@@ -20,8 +20,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 type WriteJob = Box<dyn Fn(&dyn Store) -> Result<(), StoreError> + Send>;
 
 /// A thread that executes writes in the order in which they are submitted. While the store cannot be
-/// reached, or its disk is full, they wait. If the queue is full, a write is dropped and counted: no program waits for a slow
-/// disk.
+/// reached, or its disk is full, they wait. If the queue is full, a write is dropped and counted: no program
+/// waits for a slow disk. So is a write that the database has given up twice because it takes too long.
 pub struct StoreWriter {
     store: Arc<dyn Store>,
     state: Arc<QueueState>,
@@ -154,6 +154,7 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
     let mut last_logged = None;
     for (bytes, work) in queue {
         let (mut has_waited, dropped_before) = (false, state.dropped.load(Ordering::Relaxed));
+        let mut was_too_slow = false;
         loop {
             let done = work(store);
             match &done {
@@ -167,13 +168,17 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
                     }
                 }
             }
-            if !done.is_err_and(|error| error.is_temporary()) {
+            let Err(error) = done else { break };
+            if !error.is_temporary() {
                 break;
             }
-            if state.is_closing() {
+            // A write that takes too long once more must not hold up all others.
+            let is_hopeless = error.was_too_slow() && was_too_slow;
+            if is_hopeless || state.is_closing() {
                 state.count_dropped();
                 break;
             }
+            was_too_slow |= error.was_too_slow();
             has_waited = true;
             state.pause();
         }
@@ -197,7 +202,7 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
 
 #[cfg(test)]
 mod tests {
-    use onecall_core::storage::{ShapeKey, StoredShape};
+    use onecall_core::storage::{Outage, ShapeKey, StoredShape};
     use tempfile::TempDir;
 
     use super::*;
@@ -249,7 +254,7 @@ mod tests {
     fn writes_wait_while_the_store_cannot_be_reached_or_is_full() {
         writes_wait(|| {
             let (store, cause) = (String::new(), "no connection".into());
-            StoreError::Unreachable { store, cause }
+            StoreError::Unreachable { store, outage: Outage::NotDone, cause }
         });
         writes_wait(|| StoreError::Full { store: String::new() });
     }
@@ -292,13 +297,32 @@ mod tests {
     }
 
     #[test]
+    fn a_write_that_takes_too_long_holds_up_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        let (tried, tries) = mpsc::channel();
+        writer.submit(0, move |_| {
+            _ = tried.send(());
+            let (store, cause) = (String::new(), "canceling statement".into());
+            Err(StoreError::Unreachable { store, outage: Outage::TooSlow, cause })
+        });
+        writer.submit(0, |store| put(store, 0));
+        while writer.waiting() > 0 {
+            thread::yield_now();
+        }
+        assert_eq!((tries.try_iter().count(), writer.dropped()), (2, 1));
+        assert!(writer.close(TIMEOUT));
+        assert_eq!(open(&folder).shapes().unwrap().len(), 1);
+    }
+
+    #[test]
     fn a_writer_that_is_closed_does_not_wait_for_its_store() {
         let folder = tempfile::tempdir().unwrap();
         let writer = StoreWriter::start(open(&folder));
         for _ in 0..10 {
             writer.submit(0, |_| {
                 let (store, cause) = (String::new(), "no connection".into());
-                Err(StoreError::Unreachable { store, cause })
+                Err(StoreError::Unreachable { store, outage: Outage::NotDone, cause })
             });
         }
         assert!(writer.close(TIMEOUT));

@@ -2,11 +2,13 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use onecall_config::Config;
+use onecall_core::storage::CompleteStore;
 use onecall_gateway::Authenticator;
 use onecall_server::{AllowedHostHeader, AllowedOrigin, BearerToken, HttpSettings, PageSettings};
 
@@ -84,9 +86,16 @@ impl HttpOptions {
 
 /// Adds what the configuration says. If it has users, every request needs the token of a user. Must be
 /// called inside a tokio runtime.
-pub(crate) fn configure(settings: &mut HttpSettings, config: &Config) -> anyhow::Result<()> {
+pub(crate) fn configure(
+    settings: &mut HttpSettings,
+    config: &Config,
+    shared: Option<&Arc<dyn CompleteStore>>,
+) -> anyhow::Result<()> {
+    // Each store in a database has connections of its own. A file is opened once more, so that pages do not
+    // wait for programs.
+    let shared = shared.filter(|_| config.store.url.is_some());
     settings.drain = config.fleet.as_ref().map_or(Duration::ZERO, |fleet| fleet.drain);
-    if let Some(store) = store::open_if_located(config) {
+    if let Some(store) = shared.cloned().or_else(|| store::open_if_located(config)) {
         let public_url = config.users.as_ref().and_then(|users| users.public_url.clone());
         settings.page = Some(PageSettings { store, public_url, replayer: None, owner: None });
     }
@@ -105,7 +114,7 @@ pub(crate) fn configure(settings: &mut HttpSettings, config: &Config) -> anyhow:
         settings.hosts.extend(host.parse::<AllowedHostHeader>().ok());
         settings.origins.extend(format!("{scheme}://{host}").parse::<AllowedOrigin>().ok());
     }
-    let store = store::open(config)?;
+    let store = shared.cloned().map_or_else(|| store::open(config), Ok)?;
     settings.users = Some(Authenticator::start(users.clone(), store)?);
     Ok(())
 }

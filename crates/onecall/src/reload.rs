@@ -83,7 +83,14 @@ impl ConfigWatcher {
                 Some(()) = hangup.recv() => info!("SIGHUP: reading the configuration again"),
                 else => return,
             }
-            self.reload(&gateway);
+            // Secrets of users are read from the store, which may take long to answer.
+            let reloaded = Arc::clone(&gateway);
+            let reload = tokio::task::spawn_blocking(move || {
+                self.reload(&reloaded);
+                self
+            });
+            let Ok(watcher) = reload.await else { return };
+            self = watcher;
         }
     }
 

@@ -172,9 +172,19 @@ pub(crate) fn gateway_with(
     start: ServerStart,
     downloads: Downloads,
 ) -> anyhow::Result<Arc<Gateway>> {
+    gateway_on(stores(&loaded.config), loaded, start, downloads)
+}
+
+/// Starts a gateway that uses these stores of its configuration.
+pub(crate) fn gateway_on(
+    stores: Stores,
+    loaded: LoadedConfig,
+    start: ServerStart,
+    downloads: Downloads,
+) -> anyhow::Result<Arc<Gateway>> {
     let LoadedConfig { config, source, .. } = loaded;
     logs::configure(&config);
-    let Stores { complete, writer } = stores(&config);
+    let Stores { complete, writer } = stores;
     complete.as_ref().map_or(Ok(()), |store| store::prepare(&config, store.as_ref()))?;
     // All programs see the same folder, so there is none where users may call different tools.
     let is_same_for_all = config.users.is_none() && config.policy.is_none();

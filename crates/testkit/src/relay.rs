@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -26,12 +26,29 @@ pub(crate) enum Flow {
     Ended,
 }
 
+/// Which answer is lost: the one to `last`, on the first connection on which a client has sent `first` before.
+/// The server gets what it answers; then the connection is closed.
+#[derive(Clone, Debug)]
+pub(crate) struct Loss {
+    pub(crate) first: String,
+    pub(crate) last: String,
+}
+
+/// How far a connection is on its way to the answer that is lost.
+#[derive(Default)]
+struct LossProgress {
+    has_sent_first: AtomicBool,
+    is_next_lost: AtomicBool,
+}
+
 /// The state that all connections of a relay share.
 struct Gate {
     flow: Mutex<Flow>,
     changed: Condvar,
     /// Both sides of each connection.
     joined: Mutex<HashMap<u64, [TcpStream; 2]>>,
+    /// The answer that is lost, if one is.
+    loss: Mutex<Option<Loss>>,
     next: AtomicU64,
 }
 
@@ -45,6 +62,7 @@ impl Relay {
             flow: Mutex::new(Flow::Open),
             changed: Condvar::new(),
             joined: Mutex::default(),
+            loss: Mutex::default(),
             next: AtomicU64::new(0),
         });
         let (of_thread, connect) = (Arc::clone(&gate), Arc::new(connect));
@@ -73,6 +91,16 @@ impl Relay {
     pub(crate) fn set_flow(&self, flow: Flow) {
         *lock(&self.gate.flow) = flow;
         self.gate.changed.notify_all();
+    }
+
+    /// Loses one answer, once.
+    pub(crate) fn set_loss(&self, loss: Loss) {
+        *lock(&self.gate.loss) = Some(loss);
+    }
+
+    /// Whether no answer is to be lost any more.
+    pub(crate) fn has_lost(&self) -> bool {
+        lock(&self.gate.loss).is_none()
     }
 
     /// Closes all connections. New ones can be made.
@@ -111,14 +139,34 @@ impl Gate {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.joined).insert(id, [of_client, of_server]);
         let (mut to_client, mut to_server) = (client, server);
+        let progress = LossProgress::default();
         thread::scope(|scope| {
-            scope.spawn(|| self.pass_on(&mut from_client, &mut to_server));
-            self.pass_on(&mut from_server, &mut to_client);
+            let watch = |sent: &[u8]| self.watch(sent, &progress);
+            scope.spawn(move || self.pass_on(&mut from_client, &mut to_server, watch));
+            let lose = |_: &[u8]| progress.is_next_lost.load(Ordering::SeqCst);
+            self.pass_on(&mut from_server, &mut to_client, lose);
         });
         lock(&self.joined).remove(&id);
     }
 
-    fn pass_on(&self, from: &mut TcpStream, to: &mut TcpStream) {
+    /// Looks for what a client sends before an answer is lost. What it sends is never lost.
+    fn watch(&self, sent: &[u8], progress: &LossProgress) -> bool {
+        let mut loss = lock(&self.loss);
+        let has = |text: &str| sent.windows(text.len()).any(|part| part == text.as_bytes());
+        if let Some(wanted) = loss.as_ref() {
+            if has(&wanted.first) {
+                progress.has_sent_first.store(true, Ordering::SeqCst);
+            }
+            if progress.has_sent_first.load(Ordering::SeqCst) && has(&wanted.last) {
+                progress.is_next_lost.store(true, Ordering::SeqCst);
+                *loss = None;
+            }
+        }
+        false
+    }
+
+    /// Passes bytes on until the connection ends or `ends_with` some of them, which are lost.
+    fn pass_on(&self, from: &mut TcpStream, to: &mut TcpStream, ends_with: impl Fn(&[u8]) -> bool) {
         let mut buffer = vec![0; BUFFER];
         loop {
             let read = from.read(&mut buffer);
@@ -126,6 +174,11 @@ impl Gate {
                 return;
             }
             let Ok(length @ 1..) = read else { break };
+            if ends_with(&buffer[..length]) {
+                _ = from.shutdown(Shutdown::Both);
+                _ = to.shutdown(Shutdown::Both);
+                return;
+            }
             if to.write_all(&buffer[..length]).is_err() {
                 break;
             }

@@ -3,7 +3,7 @@
 
 use std::net::{SocketAddr, TcpStream};
 
-use crate::relay::{Flow, Relay};
+use crate::relay::{Flow, Loss, Relay};
 
 /// A port of this machine that leads to a server. It ends when this is dropped.
 pub struct UnreliableLink(Relay);
@@ -33,6 +33,18 @@ impl UnreliableLink {
     /// Ends a cut.
     pub fn restore(&self) {
         self.0.set_flow(Flow::Open);
+    }
+
+    /// Loses the answer to one commit, and closes its connection: the next commit on a connection on which this
+    /// statement is sent from now on. A statement is sent once on each connection, when it is prepared.
+    pub fn lose_commit_of(&self, statement: &str) {
+        self.0.set_loss(Loss { first: statement.to_owned(), last: "COMMIT".to_owned() });
+    }
+
+    /// Whether the answer was lost that was to be lost.
+    #[must_use]
+    pub fn has_lost_commit(&self) -> bool {
+        self.0.has_lost()
     }
 
     /// Closes all connections, so that both sides see it. New ones can be made.

@@ -81,6 +81,8 @@ pub enum StoreError {
     Unreachable {
         /// The address of the database without its password.
         store: String,
+        /// What is known about the operation.
+        outage: Outage,
         /// The error of the database. It is a part of the message, and not shown once more as its source.
         cause: Box<dyn StdError + Send + Sync>,
     },
@@ -104,6 +106,17 @@ pub enum StoreError {
     },
 }
 
+/// What is known about an operation whose database gave no answer in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// The store is unchanged.
+    NotDone,
+    /// The answer to the commit is missing, so the store may be changed or not.
+    Unconfirmed,
+    /// The database has given the operation up, because it took too long. The store is unchanged.
+    TooSlow,
+}
+
 impl StoreError {
     /// An error of a database operation on this file.
     pub fn database(path: &Path, cause: impl StdError + Send + Sync + 'static) -> Self {
@@ -120,6 +133,19 @@ impl StoreError {
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Full { .. })
+    }
+
+    /// Whether the operation may have been done although it failed: its commit was sent, and the answer is
+    /// missing.
+    #[must_use]
+    pub fn may_be_done(&self) -> bool {
+        matches!(self, Self::Unreachable { outage: Outage::Unconfirmed, .. })
+    }
+
+    /// Whether the operation took longer than it may. It may take as long the next time.
+    #[must_use]
+    pub fn was_too_slow(&self) -> bool {
+        matches!(self, Self::Unreachable { outage: Outage::TooSlow, .. })
     }
 
     /// Whether the error has already been reported to the user.

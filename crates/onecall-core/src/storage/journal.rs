@@ -36,6 +36,8 @@ pub struct DurableRun {
     pub lease: Option<Lease>,
     /// How often the run was continued from its journal. The store counts it.
     pub resumed: u64,
+    /// How often among that its process had disappeared without giving its lease up. The store counts it.
+    pub interruptions: u64,
 }
 
 /// What a durable run does.
@@ -140,14 +142,17 @@ pub enum JournalRefusal {
 /// on disk then, unless its method says otherwise.
 pub trait Journals: Send + Sync {
     /// Adds runs with their leases, in one transaction. The runs are on disk when the next write to
-    /// the store is.
+    /// the store is. A run that this was done for before, although the answer was lost, gets its new lease
+    /// if its process still holds the old one; otherwise it stays as it is, and the next write under the
+    /// lease is refused.
     ///
     /// # Errors
     /// If the store cannot be written. No run is added then.
     fn add_durable_runs(&self, runs: &[&DurableRun]) -> Result<(), StoreError>;
 
     /// Appends events to the journals of several runs in one transaction. A refused batch is left
-    /// out; the others are written.
+    /// out; the others are written. Events at the beginning of a batch that are there already, because the
+    /// answer to an earlier call was lost, are not written again.
     ///
     /// # Errors
     /// If the store cannot be written. Nothing is written then.
@@ -223,6 +228,12 @@ pub trait Journals: Send + Sync {
         now: Timestamp,
         length: Duration,
     ) -> Result<Vec<RunId>, StoreError>;
+
+    /// The runs among these, each given by its run and the fencing number of its lease, whose lease was lost.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn lost_leases(&self, leases: &[(RunId, u64)]) -> Result<Vec<RunId>, StoreError>;
 
     /// Gives a lease up, so that any process can continue the run at once. Later writes with its
     /// fencing number are refused.

@@ -43,7 +43,7 @@ pub use self::audit_report::{AuditProblem, AuditReport};
 pub use self::browser_session::{
     BrowserSession, BrowserSessions, MAX_BROWSER_SESSIONS_PER_USER, SessionProof,
 };
-pub use self::error::StoreError;
+pub use self::error::{Outage, StoreError};
 pub use self::figures::{Counter, DurationBucket, FigureQuery, FigureUnit, Figures, PeriodFigures};
 pub use self::fleet::{FleetStore, StoredGateway, UsageByUser, UserUsage};
 pub use self::journal::{

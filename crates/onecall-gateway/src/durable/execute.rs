@@ -2,6 +2,8 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use onecall_core::storage::{
     DurableRun, DurableState, DurableStore, FinalAnswer, Lease, StoreError,
@@ -16,6 +18,9 @@ use super::lease::random_bytes;
 use super::live::{LiveObserver, LiveRun, StopReason};
 use super::{DurableRuns, RunAnswer, RunFollower, RunRequest, lock};
 use crate::Gateway;
+
+/// The pause before the end of a run is stored once more.
+const END_PAUSE: Duration = Duration::from_millis(500);
 
 /// The fencing number of a run's first lease.
 const FIRST_FENCE: u64 = 1;
@@ -64,6 +69,7 @@ impl DurableRuns {
             },
             lease: Some(lease),
             resumed: 0,
+            interruptions: 0,
         };
         let id = run.id.clone();
         let journal = Journal::begin(run, FIRST_FENCE, Arc::clone(&self.writer));
@@ -100,21 +106,73 @@ impl DurableRuns {
         }
         let (run, fence) = (live.id.clone(), live.fence);
         let final_answer = FinalAnswer { result: answer.to_json(), at: Timestamp::now() };
-        let end = move |store: &dyn DurableStore| store.end_durable_run(&run, fence, &final_answer);
-        match self.with_stored(live, end).await {
-            // The run was cancelled or taken over meanwhile: what the store says counts.
-            Ok(false) => live.stop(StopReason::LeaseLost),
-            Ok(true) => {
-                live.journal.close();
-                live.set_answer(answer);
+        let end = Arc::new(move |store: &dyn DurableStore| {
+            store.end_durable_run(&run, fence, &final_answer)
+        });
+        let mut failed_since = None;
+        loop {
+            // While the store hangs, the runs that end do not take all threads that wait for it.
+            let turn = match failed_since {
+                Some(_) => self.end_retries.acquire().await.ok(),
+                None => None,
+            };
+            let end = Arc::clone(&end);
+            match self.with_stored(live, move |store| end(store)).await {
+                // The run was cancelled or taken over meanwhile, or an earlier attempt was successful although
+                // its answer was lost: what the store says counts.
+                Ok(false) => live.stop(StopReason::LeaseLost),
+                Ok(true) => {
+                    live.journal.close();
+                    live.set_answer(answer);
+                }
+                Err(error) => {
+                    let failed_since = *failed_since.get_or_insert_with(|| {
+                        tracing::warn!("the end of run {} could not be stored: {error}", live.id);
+                        Instant::now()
+                    });
+                    if self.may_answer_unstored(live) {
+                        live.set_answer(Arc::clone(&answer));
+                        self.notify_change();
+                    }
+                    if self.keeps_ending(live, failed_since) {
+                        drop(turn);
+                        tokio::time::sleep(END_PAUSE).await;
+                        continue;
+                    }
+                    // If the store does not have the run, it must not get the run without its end.
+                    live.journal.close();
+                }
             }
-            Err(error) => {
-                tracing::warn!("the end of run {} could not be stored: {error}", live.id);
-                live.set_answer(answer);
-            }
+            break;
         }
         self.idle.note_end();
         self.prune_if_due();
+    }
+
+    /// Whether a client may have the answer of a run whose end is not stored: no other gateway will continue
+    /// the run, and answer differently.
+    fn may_answer_unstored(&self, live: &LiveRun) -> bool {
+        !self.continues_interrupted || !live.journal.may_be_stored()
+    }
+
+    /// Whether the end of a run is to be stored once more, which could not be stored since `failed_since`. After
+    /// the end of the lease, others decide what happens to the run.
+    fn keeps_ending(&self, live: &LiveRun, failed_since: Instant) -> bool {
+        if live.journal.has_only_read() && !live.journal.may_be_stored() {
+            return false;
+        }
+        if failed_since.elapsed() >= self.lease {
+            live.set_lease_end(failed_since + self.lease);
+        }
+        let is_lost = live.is_lease_over() || live.stop_reason() == Some(StopReason::LeaseLost);
+        if is_lost && live.answer().is_none() {
+            tracing::warn!(
+                "run {}: its end could not be stored before its lease was over",
+                live.id
+            );
+            live.stop(StopReason::LeaseLost);
+        }
+        !is_lost && !self.is_stopping.load(Ordering::Relaxed)
     }
 
     /// Leaves a run to other processes, or to this one later.

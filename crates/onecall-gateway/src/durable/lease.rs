@@ -3,14 +3,15 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use onecall_core::storage::StoreError;
 use onecall_core::{RunId, Timestamp};
 use tokio::time::timeout;
 
-use super::DurableRuns;
-use super::live::StopReason;
+use super::live::{LiveRun, StopReason};
+use super::{DurableRuns, lock};
 
 /// How long a lease lasts without being renewed, unless the configuration says otherwise.
 pub(super) const DEFAULT_LEASE: Duration = Duration::from_secs(15);
@@ -42,27 +43,23 @@ impl DurableRuns {
         loop {
             tokio::time::sleep(lease / RENEWALS_PER_LEASE).await;
             let Some(runs) = runs.upgrade() else { return };
-            let mut live = runs.all_live();
-            live.retain(|run| run.journal.is_stored());
-            let leases: Vec<(RunId, u64)> =
-                live.iter().map(|run| (run.id.clone(), run.fence)).collect();
+            let pause = lease / RENEWALS_PER_LEASE;
+            let sent = Instant::now();
+            let (live, unstored): (Vec<_>, Vec<_>) =
+                runs.all_live().into_iter().partition(|run| run.journal.is_stored());
+            unstored.iter().for_each(store_again);
+            let unconfirmed = unstored.iter().filter(|run| run.journal.may_be_stored());
+            runs.stop_if_over(unconfirmed, sent);
+            let leases = leases_of(&live);
             if leases.is_empty() {
                 runs.release_idle_store().await;
                 continue;
             }
-            let pause = lease / RENEWALS_PER_LEASE;
-            let sent = Instant::now();
             let renewal =
                 runs.with_store(move |store| store.renew_leases(&leases, Timestamp::now(), lease));
             match timeout(pause, renewal).await {
                 Ok(Ok(lost)) => {
-                    live.iter().filter(|run| lost.contains(&run.id)).for_each(|run| {
-                        tracing::info!(
-                            "run {}: another process has taken it over or ended it",
-                            run.id
-                        );
-                        run.stop(StopReason::LeaseLost);
-                    });
+                    stop_lost(&live, &lost);
                     if runs.continues_interrupted {
                         live.iter().for_each(|run| run.set_lease_end(sent + lease));
                     }
@@ -72,17 +69,59 @@ impl DurableRuns {
                     tracing::warn!("leases of runs cannot be renewed: the store does not respond");
                 }
             }
-            if runs.continues_interrupted {
-                // A run that was never renewed has begun after the last renewal, two pauses ago at most.
-                live.iter().for_each(|run| run.assume_lease_end(sent + lease - 2 * pause));
-                for run in live.iter().filter(|run| run.is_lease_over()) {
-                    tracing::warn!(
-                        "run {}: its lease is over, so another gateway may have it",
-                        run.id
-                    );
-                    run.stop(StopReason::LeaseLost);
-                }
+            runs.stop_if_over(live.iter(), sent);
+        }
+    }
+
+    /// Stops runs whose lease is over, if others continue them. The leases were renewed at `sent`, if that was
+    /// possible.
+    fn stop_if_over<'a>(&self, live: impl Iterator<Item = &'a Arc<LiveRun>>, sent: Instant) {
+        if !self.continues_interrupted {
+            return;
+        }
+        let pause = self.lease / RENEWALS_PER_LEASE;
+        for run in live {
+            // A run that was never renewed has begun after the last renewal, two pauses ago at most.
+            run.assume_lease_end(sent + self.lease - 2 * pause);
+            if run.is_lease_over() {
+                tracing::warn!("run {}: its lease is over, so another gateway may have it", run.id);
+                run.stop(StopReason::LeaseLost);
             }
         }
     }
+
+    /// Stops the runs of this process that others have cancelled or taken over.
+    pub(super) async fn stop_lost_runs(&self) -> Result<(), StoreError> {
+        let mut live = self.all_live();
+        live.retain(|run| run.journal.is_stored());
+        let leases = leases_of(&live);
+        if !leases.is_empty() {
+            let lost = self.with_store(move |store| store.lost_leases(&leases)).await?;
+            stop_lost(&live, &lost);
+        }
+        Ok(())
+    }
+
+    /// Whether this process executes runs.
+    pub(super) fn has_live_runs(&self) -> bool {
+        !lock(&self.live).is_empty()
+    }
+}
+
+fn leases_of(live: &[Arc<LiveRun>]) -> Vec<(RunId, u64)> {
+    live.iter().map(|run| (run.id.clone(), run.fence)).collect()
+}
+
+fn stop_lost(live: &[Arc<LiveRun>], lost: &[RunId]) {
+    for run in live.iter().filter(|run| lost.contains(&run.id)) {
+        tracing::info!("run {}: another process has taken it over or ended it", run.id);
+        run.stop(StopReason::LeaseLost);
+    }
+}
+
+/// Stores a run that the store does not have yet. Its first lease is renewed by that.
+fn store_again(run: &Arc<LiveRun>) {
+    let run = Arc::clone(run);
+    // If it fails, it is done again before the lease ends.
+    tokio::spawn(async move { _ = run.journal.stored().await });
 }

@@ -137,6 +137,11 @@ impl LiveRun {
         !self.lock().items.is_empty()
     }
 
+    /// Whether the run waits for a person, and no call is under way whose outcome would not be known.
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_waiting() && self.journal.calls_in_flight() == 0
+    }
+
     /// Since when the run waits, if it can be let go: its program can be repeated, and no call is
     /// under way whose outcome would not be known.
     pub(super) fn can_be_let_go_since(&self) -> Option<Instant> {

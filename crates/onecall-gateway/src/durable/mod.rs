@@ -35,7 +35,7 @@ use onecall_core::storage::{DurableStore, StoreError};
 use onecall_core::{ItemId, RunId};
 use onecall_engine::Engines;
 use onecall_runtime::JournalWriter;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 pub use answer::RunAnswer;
 pub(crate) use configuration::configuration_digest;
@@ -58,6 +58,12 @@ use webhook::Webhook;
 
 /// How long a shutdown waits for runs to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How many runs may try at once to store their end, after that has failed.
+const MAX_END_RETRIES: usize = 4;
+
+/// How often it is looked at whether the runs of a gateway that drains have ended.
+const SETTLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The durable runs of this process, and their store.
 pub(crate) struct DurableRuns {
@@ -96,6 +102,8 @@ pub(crate) struct DurableRuns {
     orphans: Mutex<HashMap<RunId, Orphan>>,
     /// Whether this process is about to end.
     is_stopping: AtomicBool,
+    /// Limits how many runs try at once to store their end, after that has failed.
+    end_retries: Semaphore,
     /// When the file of the store is released.
     idle: IdleStore,
     /// The digest of the configuration that is in force.
@@ -133,6 +141,7 @@ impl DurableRuns {
             takes_up: AtomicBool::new(false),
             orphans: Mutex::default(),
             is_stopping: AtomicBool::new(false),
+            end_retries: Semaphore::new(MAX_END_RETRIES),
             idle: IdleStore::default(),
             configuration: Mutex::new(configuration_digest(config)),
         });
@@ -173,6 +182,13 @@ impl DurableRuns {
 
     fn configuration(&self) -> String {
         lock(&self.configuration).clone()
+    }
+
+    /// Completes when each run of this process has ended or only waits for a person.
+    pub(crate) async fn all_settled(&self) {
+        while !self.all_live().iter().all(|run| run.is_settled()) {
+            tokio::time::sleep(SETTLE_INTERVAL).await;
+        }
     }
 
     /// Stops all runs in this process, so that another process can continue them. No run is continued

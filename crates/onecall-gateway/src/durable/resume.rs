@@ -67,6 +67,13 @@ impl Gateway {
         self.durable_runs().inspect(|runs| runs.begin_to_take_up());
     }
 
+    /// Completes when each durable run of this process has ended or only waits for a person.
+    pub async fn durable_runs_settled(&self) {
+        if let Some(runs) = self.durable_runs() {
+            runs.all_settled().await;
+        }
+    }
+
     /// Stops every durable run of this process. Another process can continue them.
     pub fn stop_durable_runs(&self) {
         self.durable_runs().inspect(|runs| runs.stop_all());

@@ -23,14 +23,17 @@ const BUSY_INTERVAL: Duration = Duration::from_millis(200);
 // An answer on the command line reaches a run within half a second.
 const _: () = assert!(BUSY_INTERVAL.as_millis() < 500);
 
+/// How often the store is looked at while this process executes runs, which others may cancel.
+const LIVE_INTERVAL: Duration = Duration::from_millis(500);
+
 /// How often the store is looked at otherwise.
 const IDLE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How long a run is kept at least, even if other programs wait for its place.
 const MIN_KEEP: Duration = Duration::from_secs(1);
 
-/// How often a run is continued that was interrupted: it may be the reason why gateways end.
-const MAX_CONTINUATIONS: u64 = 5;
+/// How often a run is continued whose gateway has disappeared: it may be the reason for that.
+const MAX_INTERRUPTIONS: u64 = 5;
 
 /// The problem of a run that this process does not continue because of its configuration.
 const OTHER_CONFIGURATION: &str = "it belongs to another configuration";
@@ -65,7 +68,11 @@ impl DurableRuns {
         let (mut seen, mut last_error) = (None, None);
         loop {
             let Some(current) = runs.upgrade() else { return };
-            let interval = if current.is_busy() { BUSY_INTERVAL } else { IDLE_INTERVAL };
+            let interval = match (current.is_busy(), current.has_live_runs()) {
+                (true, _) => BUSY_INTERVAL,
+                (false, true) => LIVE_INTERVAL,
+                (false, false) => IDLE_INTERVAL,
+            };
             tokio::select! {
                 () = tokio::time::sleep(interval) => {}
                 () = current.look_soon.notified() => {}
@@ -111,6 +118,7 @@ impl DurableRuns {
             return Ok(());
         }
         *seen = Some((number, Instant::now()));
+        self.stop_lost_runs().await?;
         let now = Timestamp::now();
         let known = lock(&self.orphans).clone();
         let waiting = self.with_store(move |store| waiting_runs(store, &known, now)).await?;
@@ -124,13 +132,14 @@ impl DurableRuns {
             .collect();
         answered.iter().for_each(|item| self.wake(item));
         *lock(&self.orphans) = waiting.orphans;
-        if let (true, Some(gateway)) = (self.takes_up.load(Ordering::Relaxed), gateway.upgrade()) {
+        let gateway = gateway.upgrade().filter(|gateway| !gateway.is_draining());
+        if let (true, Some(gateway)) = (self.takes_up.load(Ordering::Relaxed), gateway) {
             for run in waiting.answered {
                 self.take_up_answered(&gateway, &run).await;
             }
             let interrupted = waiting.interrupted.into_iter();
             for run in interrupted.filter(|_| self.continues_interrupted) {
-                if run.resumed < MAX_CONTINUATIONS
+                if run.interruptions < MAX_INTERRUPTIONS
                     && let Err(problem) = self.take_up(&gateway, &run, "was interrupted").await
                 {
                     tracing::warn!("run {} cannot be continued: {problem}", run.id);

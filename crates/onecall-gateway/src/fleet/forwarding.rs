@@ -53,6 +53,7 @@ pub struct ForwardedResponse {
     /// The headers that are passed on.
     pub headers: HeaderMap,
     response: reqwest::Response,
+    gateway: StoredGateway,
 }
 
 /// The HTTP clients for other gateways, by address.
@@ -86,6 +87,9 @@ pub enum ForwardError {
     /// Another gateway is at the address now: the one that is meant has ended.
     #[error("another gateway has its address")]
     Replaced,
+    /// The other gateway has ended while it was to answer.
+    #[error("it has ended")]
+    Ended,
     /// The other gateway has not answered. It may have begun what it was asked for.
     #[error("{0}")]
     Unanswered(String),
@@ -95,8 +99,20 @@ impl Fleet {
     /// Sends a request to another gateway, and returns its answer as soon as that begins.
     ///
     /// # Errors
-    /// If the gateway cannot be reached, or does not answer.
+    /// If the gateway cannot be reached, does not answer, or ends before it does.
     pub async fn forward(
+        &self,
+        to: &StoredGateway,
+        request: ForwardedRequest,
+    ) -> Result<ForwardedResponse, ForwardError> {
+        tokio::select! {
+            response = self.send(to, request) => response,
+            () = self.has_ended(to) => Err(ForwardError::Ended),
+        }
+    }
+
+    /// Sends a request to another gateway, which may take as long to answer as it likes.
+    pub(super) async fn send(
         &self,
         to: &StoredGateway,
         request: ForwardedRequest,
@@ -124,14 +140,22 @@ impl Fleet {
             return Err(ForwardError::Replaced);
         }
         let headers = forwarded_headers(response.headers().clone());
-        Ok(ForwardedResponse { status: response.status(), headers, response })
+        let gateway = to.clone();
+        Ok(ForwardedResponse { status: response.status(), headers, response, gateway })
     }
 }
 
 impl ForwardedResponse {
     /// The next part of the body; `None` at its end, or if the other gateway ends in between.
-    pub async fn next_part(&mut self) -> Option<Vec<u8>> {
-        match self.response.chunk().await {
+    pub async fn next_part(&mut self, fleet: &Fleet) -> Option<Vec<u8>> {
+        let part = tokio::select! {
+            part = self.response.chunk() => part,
+            () = fleet.has_ended(&self.gateway) => {
+                tracing::debug!("a forwarded answer ends early: its gateway has ended");
+                return None;
+            }
+        };
+        match part {
             Ok(part) => part.map(Vec::from),
             Err(error) => {
                 let cause = onecall_login::http::cause(&error);

@@ -145,7 +145,23 @@ impl Fleet {
             body: Vec::new(),
             principal: None,
         };
-        matches!(timeout(ALIVE_TIMEOUT, self.forward(gateway, request)).await, Ok(Ok(_)))
+        matches!(timeout(ALIVE_TIMEOUT, self.send(gateway, request)).await, Ok(Ok(_)))
+    }
+
+    /// Completes when a gateway has ended that a request waits for: its lease is over, and it cannot be reached.
+    /// While the store cannot be read, that is not known.
+    async fn has_ended(&self, gateway: &StoredGateway) {
+        loop {
+            tokio::time::sleep(self.config.lease / RENEWALS_PER_LEASE).await;
+            let id = gateway.id.clone();
+            let is_over = match self.with_store(move |store| store.gateway(&id)).await {
+                Ok(found) => found.is_none_or(|found| found.until <= Timestamp::now()),
+                Err(_) => false,
+            };
+            if is_over && !self.is_alive(gateway).await {
+                return;
+            }
+        }
     }
 
     async fn with_store<T: Send + 'static>(

@@ -70,7 +70,11 @@ pub enum InvalidProof {
     #[error("the proof belongs to another request")]
     OtherRequest,
     /// The proof is too old, or was made in the future.
-    #[error("the proof has expired, or the clocks of the gateways differ")]
+    #[error(
+        "the clocks of the gateways differ by more than {} seconds, or the request was under way for as long; \
+         synchronise the clocks of the machines",
+        CLOCK_DIFFERENCE.as_secs()
+    )]
     Time,
     /// The proof was used before.
     #[error("the proof was used before")]
@@ -103,10 +107,14 @@ impl SeenProofs {
 impl Fleet {
     /// The proof for a request to another gateway.
     pub(super) fn prove(&self, to: &GatewayId, request: &ForwardedRequest) -> String {
+        self.prove_at(Timestamp::now(), to, request)
+    }
+
+    fn prove_at(&self, now: Timestamp, to: &GatewayId, request: &ForwardedRequest) -> String {
         let principal = request.principal.as_deref();
         let proof = Proof {
             to: to.to_string(),
-            at: Timestamp::now().0,
+            at: now.0,
             nonce: format!("{}{}", GatewayId::generate(), GatewayId::generate()),
             method: request.method.to_string(),
             target: request.target.clone(),
@@ -253,6 +261,21 @@ mod tests {
         assert_eq!(check(&to, "DELETE", "/mcp"), Err(InvalidProof::OtherRequest));
         assert_eq!(check(&to, "POST", "/mcp?x"), Err(InvalidProof::OtherRequest));
         assert_eq!(check(&to, "POST", "/mcp"), Ok(()));
+    }
+
+    #[test]
+    fn clocks_that_differ_are_named() {
+        let (from, to) = (gateway("a secret"), gateway("a secret"));
+        let now = Timestamp::now();
+        let minute = Duration::from_secs(60);
+        for at in [now.before(minute), now.after(minute)] {
+            let proof = from.prove_at(at, to.id(), &request(None));
+            let refused = to.check_proof(&proof, "POST", "/mcp").unwrap_err();
+            assert_eq!(refused, InvalidProof::Time);
+            let expected = "the clocks of the gateways differ by more than 30 seconds, or the request was \
+                            under way for as long; synchronise the clocks of the machines";
+            assert_eq!(refused.to_string(), expected);
+        }
     }
 
     #[test]

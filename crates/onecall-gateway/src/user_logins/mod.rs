@@ -17,6 +17,7 @@ use onecall_login::{
     OpenLink, PendingLogin, SecretObserver, UserVault, is_user_logged_in, log_out_user,
 };
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
@@ -155,10 +156,10 @@ impl UserLogins {
     ///
     /// # Errors
     /// If the link cannot be used, or its server is not configured any more.
-    pub fn question(&self, link: &str) -> Result<LoginQuestion, UserLoginError> {
+    pub async fn question(&self, link: &str) -> Result<LoginQuestion, UserLoginError> {
         let OpenLink { user, server } = self.links.find(link)?;
         self.server(&server)?;
-        let proof = self.proof.kind(&user);
+        let proof = self.proof_kind(&user).await;
         Ok(LoginQuestion { user, server, proof })
     }
 
@@ -174,10 +175,11 @@ impl UserLogins {
         browser: &str,
     ) -> Result<LoginContinuation, UserLoginError> {
         let found = self.links.find(link)?;
-        if !self.proof.is_valid(&found.user, answer) {
+        if !self.is_valid_proof(&found.user, answer).await {
             self.links.count_wrong_answer(link);
             warn!(user = %found.user, server = %found.server, "a wrong answer on the login page");
-            return Err(UserLoginError::WrongAnswer { proof: self.proof.kind(&found.user) });
+            let proof = self.proof_kind(&found.user).await;
+            return Err(UserLoginError::WrongAnswer { proof });
         }
         // The link stays usable if there is no room for another login at the moment.
         let Ok(Ok(_permit)) = timeout(MAX_WAIT, self.permits.acquire()).await else {
@@ -222,7 +224,7 @@ impl UserLogins {
         match started.finish(response).await {
             Ok(_) => {
                 info!(%user, server = %name, "the user has logged in on the login page");
-                let proof = self.proof.kind(&user);
+                let proof = self.proof_kind(&user).await;
                 Ok(LoginQuestion { user, server: name, proof })
             }
             Err(source) => {
@@ -230,6 +232,19 @@ impl UserLogins {
                 Err(UserLoginError::Login { server: name, source })
             }
         }
+    }
+
+    /// What the person at the browser is asked for. The store may take long to answer.
+    async fn proof_kind(&self, user: &UserName) -> ProofKind {
+        let (proof, user) = (Arc::clone(&self.proof), user.clone());
+        let kind = spawn_blocking(move || proof.kind(&user)).await;
+        kind.unwrap_or(ProofKind::PersonalToken)
+    }
+
+    /// Whether the answer shows that the person is this user. The store may take long to answer.
+    async fn is_valid_proof(&self, user: &UserName, answer: &str) -> bool {
+        let (proof, user, answer) = (Arc::clone(&self.proof), user.clone(), answer.to_owned());
+        spawn_blocking(move || proof.is_valid(&user, &answer)).await.unwrap_or(false)
     }
 
     /// The entry of a server to which users log in.

@@ -5,6 +5,7 @@
 mod browser_login;
 mod claims;
 mod directory;
+mod earlier_entries;
 mod issuer;
 mod key_cache;
 mod key_set;
@@ -40,7 +41,7 @@ const MAX_TOKEN_BYTES: usize = 16 * 1024;
 /// Finds out which user a request comes from.
 pub struct Authenticator {
     config: UsersConfig,
-    directory: UserDirectory,
+    directory: Arc<UserDirectory>,
     verifier: Option<TokenVerifier>,
     browser_login: Option<BrowserLogin>,
 }
@@ -83,7 +84,8 @@ impl Authenticator {
             None => None,
         };
         let browser_login = config.oidc.as_ref().and_then(BrowserLogin::new);
-        let directory = UserDirectory::new(store);
+        let directory = Arc::new(UserDirectory::new(store));
+        tokio::spawn(UserDirectory::watch(Arc::downgrade(&directory)));
         Ok(Arc::new(Self { config, directory, verifier, browser_login }))
     }
 

@@ -266,6 +266,13 @@ impl Journal {
         self.link.is_stored()
     }
 
+    /// Whether the store has the run, or may have it although that is not known, because the answer to a write
+    /// was lost.
+    #[must_use]
+    pub fn may_be_stored(&self) -> bool {
+        self.link.may_be_stored()
+    }
+
     /// Waits until the store has the run.
     ///
     /// # Errors

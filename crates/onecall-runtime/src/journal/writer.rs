@@ -72,6 +72,8 @@ pub(super) struct RunLink {
     pub(super) fence: u64,
     /// Whether the store has the run.
     is_stored: AtomicBool,
+    /// Whether the store may have the run although it is not known: an answer to a write was lost.
+    may_be_stored: AtomicBool,
     /// How many events of the run are on disk.
     pub(super) durable: AtomicU64,
     /// Set if nothing will be written for the run any more.
@@ -84,13 +86,19 @@ impl RunLink {
     /// Creates the link of a run that has `durable` events on disk.
     pub(super) fn new(run: RunId, fence: u64, durable: u64) -> Self {
         let (durable, failed) = (AtomicU64::new(durable), OnceLock::new());
-        let is_stored = AtomicBool::new(true);
-        Self { run, fence, is_stored, durable, failed, stopped: watch::Sender::new(None) }
+        let (is_stored, may_be_stored) = (AtomicBool::new(true), AtomicBool::new(true));
+        let stopped = watch::Sender::new(None);
+        Self { run, fence, is_stored, may_be_stored, durable, failed, stopped }
     }
 
     /// Whether the store has the run.
     pub(super) fn is_stored(&self) -> bool {
         self.is_stored.load(Ordering::Acquire)
+    }
+
+    /// Whether the store has the run, or may have it although that is not known.
+    pub(super) fn may_be_stored(&self) -> bool {
+        self.may_be_stored.load(Ordering::Acquire)
     }
 
     /// Ends the run with a failure. Only the first failure counts.
@@ -142,6 +150,7 @@ impl JournalWriter {
     /// after it.
     pub(super) fn begin(&self, run: &Arc<RunLink>, stored: DurableRun) {
         run.is_stored.store(false, Ordering::Release);
+        run.may_be_stored.store(false, Ordering::Release);
         let bytes = stored.request.len();
         let item = QueueItem::Begin { run: Arc::clone(run), stored: Box::new(stored), bytes };
         self.shared.push(item, bytes);

@@ -73,7 +73,7 @@ pub(super) fn handle_in(body: &[u8]) -> Option<String> {
 /// Sends a request to the gateway that has its session, and passes the answer on as it comes. That gateway is
 /// told by `departure` if the client leaves before the answer has ended.
 pub(super) async fn forward(
-    fleet: &Fleet,
+    fleet: &Arc<Fleet>,
     gateway: &StoredGateway,
     head: Parts,
     body: Bytes,
@@ -85,8 +85,8 @@ pub(super) async fn forward(
     let request = ForwardedRequest { method, target, headers, body, principal };
     let forwarded = fleet.forward(gateway, request).await;
     let response = match forwarded {
-        Ok(response) => return passed_on(response, departure),
-        Err(ForwardError::Replaced) => lost_session(),
+        Ok(response) => return passed_on(fleet, response, departure),
+        Err(ForwardError::Replaced | ForwardError::Ended) => lost_session(),
         Err(error @ ForwardError::Unanswered(_)) => {
             tracing::warn!("the gateway {} does not answer: {error}", gateway.id);
             let message = "Bad Gateway: the gateway that has the session has not answered; it may have begun \
@@ -103,12 +103,13 @@ pub(super) async fn forward(
 }
 
 fn passed_on(
+    fleet: &Arc<Fleet>,
     forwarded: ForwardedResponse,
     departure: Option<DepartureNotice>,
 ) -> Response<PlainBody> {
     let (status, headers) = (forwarded.status, forwarded.headers.clone());
     let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(pass_parts_on(forwarded, sender, departure));
+    tokio::spawn(pass_parts_on(Arc::clone(fleet), forwarded, sender, departure));
     let mut response = Response::new(PartsBody(receiver).boxed());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -117,13 +118,14 @@ fn passed_on(
 
 /// Passes the parts of a body on until it ends or the client leaves.
 async fn pass_parts_on(
+    fleet: Arc<Fleet>,
     mut forwarded: ForwardedResponse,
     client: mpsc::Sender<Bytes>,
     departure: Option<DepartureNotice>,
 ) {
     loop {
         let part = tokio::select! {
-            part = forwarded.next_part() => part,
+            part = forwarded.next_part(&fleet) => part,
             () = client.closed() => return,
         };
         let Some(part) = part else {

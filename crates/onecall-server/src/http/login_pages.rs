@@ -100,15 +100,15 @@ impl<'a> LoginRequest<'a> {
         }
         let link = path.strip_prefix(LOGIN_PATH).unwrap_or_default();
         match self.head.method {
-            _ if is_read => self.ask(link),
+            _ if is_read => self.ask(link).await,
             Method::POST => self.confirm(link, body).await,
             _ => not_allowed("GET, HEAD, POST"),
         }
     }
 
     /// Shows for whom the login is, and asks who is at the browser.
-    fn ask(&self, link: &str) -> Response<PlainBody> {
-        let question = match self.logins.question(link) {
+    async fn ask(&self, link: &str) -> Response<PlainBody> {
+        let question = match self.logins.question(link).await {
             Ok(question) => question,
             Err(error) => return failed(&error),
         };
@@ -150,7 +150,7 @@ impl<'a> LoginRequest<'a> {
             Ok(continuation) => continuation_page(&continuation),
             Err(error @ UserLoginError::WrongAnswer { .. }) => {
                 let problem = error.to_string();
-                match self.logins.question(link) {
+                match self.logins.question(link).await {
                     Ok(question) => {
                         question_page(&question, &check_of(secret, link), Some(&problem))
                     }

@@ -198,7 +198,10 @@ impl HttpServer {
                     // The rest of the time is for the store, which may not answer.
                     let for_requests = self.drain - STORE_TIME.min(self.drain / 4);
                     tokio::select! {
-                        () = router.all_answered() => {}
+                        () = async {
+                            router.all_answered().await;
+                            gateway.durable_runs_settled().await;
+                        } => {}
                         () = tokio::time::sleep(for_requests) => {}
                         _ = terminate.recv() => {}
                     }

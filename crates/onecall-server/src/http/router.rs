@@ -267,8 +267,10 @@ impl HttpRouter {
             _ => ReceivedBody::default(),
         };
         kept.memory = reservation;
-        let stopped = self.stopped.subscribe();
+        let (stopped, pending) = (self.stopped.subscribe(), self.pending.begin());
         let response = page.respond(browser, &head, &bytes, local_address, stopped).await;
+        // A stream of events only ends when it is stopped.
+        kept.pending = (!is_event_stream(&response)).then_some(pending);
         Reply { response, kept }
     }
 
@@ -382,7 +384,8 @@ impl HttpRouter {
             Ok(form) => form,
             Err(response) => return response.into(),
         };
-        let kept = KeptUntilSent { memory: form.reservation, ..KeptUntilSent::default() };
+        let pending = Some(self.pending.begin());
+        let kept = KeptUntilSent { memory: form.reservation, pending, ..KeptUntilSent::default() };
         let response = match (origin, self.gateway.fleet()) {
             (RequestOrigin::Gateway(proven), _) if !proven.has_body(&form.bytes) => other_request(),
             (RequestOrigin::Client, Some(fleet)) => {
@@ -687,6 +690,11 @@ fn body_error(status: StatusCode) -> Response<PlainBody> {
         }
         _ => text(status, "Bad Request: the body could not be read\n"),
     }
+}
+
+fn is_event_stream(response: &Response<PlainBody>) -> bool {
+    let value = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    value.is_some_and(|value| value.starts_with(b"text/event-stream"))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -1,16 +1,69 @@
 //! The audit trail in PostgreSQL. One transaction at a time adds rows, so that several processes extend
 //! one chain.
 
-use onecall_core::Timestamp;
+use std::sync::PoisonError;
+
 use onecall_core::storage::{
     AuditEntry, AuditFilter, AuditHead, AuditProblem, AuditReport, AuditRow, AuditTrail,
     ChainCheck, ExpectedHead, StoreError,
 };
+use onecall_core::{Digest, Timestamp};
 
 use super::error::QueryError;
 use super::transaction::{Exclusive, Queries};
 use super::{PostgresStore, audit_rows};
 use crate::rows::audit::{BATCH, EncodedEntry};
+
+/// For how many commits it is remembered that their answers are missing.
+const MAX_UNCONFIRMED: usize = 8;
+
+/// The rows whose commits were not confirmed. When they are written again, those that are there are left out.
+#[derive(Default)]
+pub(super) struct UnconfirmedRows(Vec<UnconfirmedCommit>);
+
+struct UnconfirmedCommit {
+    /// The digests of the contents of the rows, with those that were left out.
+    contents: Vec<Digest>,
+    /// The last row, if the commit was done. The digest is one of all rows before, too.
+    last: AuditHead,
+}
+
+impl UnconfirmedRows {
+    /// How many of the first entries are stored already. No other process adds rows meanwhile.
+    async fn stored(
+        &self,
+        queries: &Queries<'_>,
+        entries: &[EncodedEntry],
+    ) -> Result<usize, QueryError> {
+        for commit in self.0.iter().rev().filter(|commit| commit.begins(entries)) {
+            if audit_rows::has_row(queries, commit.last).await? {
+                return Ok(commit.contents.len());
+            }
+        }
+        Ok(0)
+    }
+
+    fn add(&mut self, entries: &[EncodedEntry], last: AuditHead) {
+        let contents = entries.iter().map(|entry| Digest::of(&entry.content)).collect();
+        self.0.push(UnconfirmedCommit { contents, last });
+        let surplus = self.0.len().saturating_sub(MAX_UNCONFIRMED);
+        self.0.drain(..surplus);
+    }
+
+    /// Notes that these entries are stored.
+    fn forget(&mut self, entries: &[EncodedEntry]) {
+        self.0.retain(|commit| !commit.begins(entries));
+    }
+}
+
+impl UnconfirmedCommit {
+    /// Whether the entries begin with the rows of this commit.
+    fn begins(&self, entries: &[EncodedEntry]) -> bool {
+        let contents = entries.iter().map(|entry| Digest::of(&entry.content));
+        self.contents.len() <= entries.len()
+            && contents.take(self.contents.len()).eq(self.contents.iter().copied())
+    }
+}
 
 impl AuditTrail for PostgresStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<(), StoreError> {
@@ -19,10 +72,22 @@ impl AuditTrail for PostgresStore {
         }
         let encoded: Result<Vec<_>, _> = entries.iter().map(EncodedEntry::new).collect();
         let encoded = encoded.map_err(|source| self.error(source))?;
-        self.write_durably(None, async |queries| {
+        let mut unconfirmed = self.unconfirmed_rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = None;
+        let done = self.write_durably(None, async |queries| {
             queries.lock(Exclusive::Audit).await?;
-            audit_rows::append(queries, &encoded).await
-        })
+            let left = encoded.get(unconfirmed.stored(queries, &encoded).await?..);
+            if let Some(left) = left.filter(|left| !left.is_empty()) {
+                last = Some(audit_rows::append(queries, left).await?);
+            }
+            Ok(())
+        });
+        match (&done, last) {
+            (Ok(()), _) => unconfirmed.forget(&encoded),
+            (Err(error), Some(last)) if error.may_be_done() => unconfirmed.add(&encoded, last),
+            (Err(_), _) => {}
+        }
+        done
     }
 
     fn audit_rows(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {

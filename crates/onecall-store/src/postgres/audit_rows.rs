@@ -17,11 +17,11 @@ use crate::rows::audit::{self as rows, CHECKPOINT_COLUMNS, COLUMNS, EncodedEntry
 /// How many rows are read at once.
 const ROWS_AT_ONCE: i64 = 2_000;
 
-/// Adds rows to the end of the trail.
+/// Adds rows to the end of the trail, and returns the last one.
 pub(super) async fn append(
     queries: &Queries<'_>,
     entries: &[EncodedEntry],
-) -> Result<(), QueryError> {
+) -> Result<AuditHead, QueryError> {
     let mut last = match head(queries).await? {
         Some(head) => head,
         None => last_row(queries).await?,
@@ -58,7 +58,14 @@ pub(super) async fn append(
     let note = "INSERT INTO audit_head (id, number, digest) VALUES (1, $1, $2)
         ON CONFLICT (id) DO UPDATE SET number = $1, digest = $2";
     let digest = last.digest.into_bytes();
-    queries.execute(note, &[&to_i64(last.number), &digest.as_slice()]).await.map(drop)
+    queries.execute(note, &[&to_i64(last.number), &digest.as_slice()]).await?;
+    Ok(last)
+}
+
+/// Whether the trail has this row.
+pub(super) async fn has_row(queries: &Queries<'_>, row: AuditHead) -> Result<bool, QueryError> {
+    let query = "SELECT 1 FROM audit WHERE number = $1 AND digest = $2";
+    queries.exists(query, &[&to_i64(row.number), &row.digest.into_bytes().as_slice()]).await
 }
 
 /// The newest row, as it was noted when it was written.

@@ -2,6 +2,7 @@
 //! notification; a connection of its own listens for them. While that connection is down, everything
 //! counts as changed, so that callers read again.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -15,8 +16,12 @@ use super::connections::Connections;
 use super::error::QueryError;
 use super::transaction::CHANNEL;
 
-/// How often a silent connection is tried, and how long its answer may take.
-const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+/// How often the connection is tried, and how long its answer may take before changes are looked for without
+/// notifications. A connection on which nothing arrives any more is noticed within a second by that.
+const PROBE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How long an answer may take before another connection is made.
+const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 
 /// The pause before another attempt to connect. It doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -224,8 +229,15 @@ async fn listen(connections: &Weak<Connections>, shared: &Arc<Shared>) -> Result
         shared.set_listener(Listener::Connected);
         loop {
             sleep(PROBE_INTERVAL).await;
-            let answer = timeout(PROBE_INTERVAL, client.batch_execute("")).await;
-            answer.map_err(|_| QueryError::NoAnswer)??;
+            let mut answer = pin!(client.batch_execute(""));
+            if let Ok(answer) = timeout(PROBE_INTERVAL, answer.as_mut()).await {
+                answer?;
+                continue;
+            }
+            shared.set_listener(Listener::Disconnected);
+            timeout(LONGEST_SILENCE, answer).await.map_err(|_| QueryError::NoAnswer)??;
+            // Notifications that were sent before this answer have arrived before it.
+            shared.set_listener(Listener::Connected);
         }
     };
     tokio::select! {

@@ -1,7 +1,7 @@
 //! The connections of a store: a pool that is filled when it is used, and the runtime that drives them.
 
 use std::error::Error as StdError;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
@@ -15,8 +15,9 @@ use tokio_postgres::{Client, Config, Error};
 use super::address::Address;
 use super::error::QueryError;
 use super::migrations;
+use super::schema_state::SchemaState;
 use super::tls::MakeTls;
-use super::transaction::{self, Queries, TransactionKind};
+use super::transaction::{self, Commit, Queries, TransactionKind};
 use super::waiting::wait;
 
 /// How many connections a process has at most, besides the one that listens for changes.
@@ -25,6 +26,10 @@ const MAX_CONNECTIONS: usize = 8;
 /// How long nothing may happen while a call waits: longer than the database may work on a statement, so
 /// that its own error comes first.
 const PATIENCE: Duration = Duration::from_secs(7);
+
+/// How long nothing may happen while the schema is migrated: a statement that rewrites a large table takes
+/// long.
+const MIGRATION_PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// When the database could not be reached, calls fail at once for this time. It doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -39,8 +44,7 @@ pub(super) struct Connections {
     runtime: Option<Runtime>,
     /// How long nothing may happen while a call waits.
     patience: Duration,
-    /// Set once the schema is known to be up to date.
-    is_migrated: OnceLock<()>,
+    schema: SchemaState,
     failure: Mutex<Option<ConnectFailure>>,
 }
 
@@ -75,9 +79,9 @@ impl Connections {
             .max_size(MAX_CONNECTIONS)
             .build()
             .map_err(|error| disabled(&error))?;
-        let (is_migrated, failure) = (OnceLock::new(), Mutex::default());
+        let (schema, failure) = (SchemaState::default(), Mutex::default());
         let runtime = Some(runtime);
-        Ok(Self { address, tls, pool, runtime, patience, is_migrated, failure })
+        Ok(Self { address, tls, pool, runtime, patience, schema, failure })
     }
 
     /// The address of the database without its password.
@@ -108,7 +112,8 @@ impl Connections {
                 StoreError::Newer { store: self.shown().to_owned(), found, known }
             }
             error if error.is_temporary() => {
-                StoreError::Unreachable { store: self.shown().to_owned(), cause: Box::new(error) }
+                let (store, outage) = (self.shown().to_owned(), error.outage());
+                StoreError::Unreachable { store, outage, cause: Box::new(error) }
             }
             error => self.database_error(error),
         }
@@ -122,13 +127,23 @@ impl Connections {
         notification: Option<String>,
         work: impl AsyncFnOnce(&Queries<'_>) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
-        self.wait_for(async |client| {
-            if self.is_migrated.get().is_none() {
-                migrations::migrate(client).await?;
-                _ = self.is_migrated.set(());
-            }
-            transaction::execute(client, kind, notification, work).await
+        self.schema.migrated(|| self.migrate()).map_err(|error| self.store_error(error))?;
+        let commit = Commit { notification, ..Commit::default() };
+        let done = self.wait_for(self.patience, async |client| {
+            transaction::execute(client, kind, &commit, work).await
+        });
+        done.map_err(|error| match commit.is_sent.get() {
+            true => self.store_error(error.of_commit()),
+            false => self.store_error(error),
         })
+    }
+
+    /// Brings the schema up to date, unless it is.
+    fn migrate(&self) -> Result<(), QueryError> {
+        if self.wait_for(self.patience, async |client| migrations::is_current(client).await)? {
+            return Ok(());
+        }
+        self.wait_for(MIGRATION_PATIENCE, async |client| migrations::migrate(client).await)
     }
 
     /// Executes `work`, which only reads, on a database that may have another schema than this program.
@@ -136,15 +151,19 @@ impl Connections {
         &self,
         work: impl AsyncFnOnce(&Queries<'_>) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
-        let none = TransactionKind::None;
-        self.wait_for(async |client| transaction::execute(client, none, None, work).await)
+        let (none, commit) = (TransactionKind::None, Commit::default());
+        let done = self.wait_for(self.patience, async |client| {
+            transaction::execute(client, none, &commit, work).await
+        });
+        done.map_err(|error| self.store_error(error))
     }
 
-    /// Executes `work` on a connection.
+    /// Executes `work` on a connection. It is given up if nothing happens for as long as `patience`.
     fn wait_for<T>(
         &self,
+        patience: Duration,
         work: impl AsyncFnOnce(&Object) -> Result<T, QueryError>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, QueryError> {
         // New connections need a runtime to be driven by, wherever this is called.
         let _context = self.runtime().map(Handle::enter);
         let done = wait(
@@ -155,13 +174,12 @@ impl Connections {
                 client.give_back();
                 done
             },
-            self.patience,
+            patience,
         );
-        let done = done.unwrap_or_else(|| {
+        done.unwrap_or_else(|| {
             self.note_failure(QueryError::NoAnswer.to_string());
             Err(QueryError::NoAnswer)
-        });
-        done.map_err(|error| self.store_error(error))
+        })
     }
 
     async fn connect(&self) -> Result<Object, QueryError> {

@@ -1,5 +1,6 @@
 //! Durable runs in PostgreSQL: their rows, their leases and their end.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease};
@@ -16,6 +17,7 @@ use crate::rows::durable_runs::{
     BATCH, LONGEST_CLOCK_ERROR, RUN_COLUMNS, final_answer, groups_text, read_run,
 };
 
+/// Adds a run. If it was added before, its first lease is renewed, unless that was lost meanwhile.
 pub(super) async fn insert(queries: &Queries<'_>, run: &DurableRun) -> Result<(), QueryError> {
     let (answer, lease) = (final_answer(run), run.lease.as_ref());
     let values: [&(dyn ToSql + Sync); 14] = [
@@ -36,8 +38,12 @@ pub(super) async fn insert(queries: &Queries<'_>, run: &DurableRun) -> Result<()
     ];
     let row = "INSERT INTO durable_runs (id, kind, client, started_ms, configuration, seed, state,
             in_place, fence, owner, lease_until_ms, ended_ms, \"user\", groups)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING number";
-    let number = queries.query_number(row, &values).await?;
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+          ON CONFLICT (id) DO NOTHING RETURNING number";
+    let Some(row) = queries.query_optional(row, &values).await? else {
+        return renew_first_lease(queries, run).await;
+    };
+    let number = row.number(0)?;
     let texts = "INSERT INTO durable_texts (run, request, answer) VALUES ($1, $2, $3)";
     let result = answer.map(|answer| Text(&answer.result));
     queries.execute(texts, &[&number, &Text(&run.request), &result]).await?;
@@ -46,6 +52,15 @@ pub(super) async fn insert(queries: &Queries<'_>, run: &DurableRun) -> Result<()
         queries.execute(journal, &[&number]).await?;
     }
     Ok(())
+}
+
+async fn renew_first_lease(queries: &Queries<'_>, run: &DurableRun) -> Result<(), QueryError> {
+    let Some(lease) = &run.lease else { return Ok(()) };
+    let statement = "UPDATE durable_runs SET lease_until_ms = $4
+        WHERE id = $1 AND fence = $2 AND owner = $3 AND ended_ms IS NULL";
+    let values: [&(dyn ToSql + Sync); 4] =
+        [&run.id.as_str(), &to_i64(lease.fence), &Text(&lease.owner), &lease.until.0];
+    queries.execute(statement, &values).await.map(drop)
 }
 
 pub(super) async fn find(
@@ -142,7 +157,10 @@ pub(super) async fn take_lease(
     length: Duration,
 ) -> Result<Option<Lease>, QueryError> {
     let until = now.after(length);
-    let statement = "UPDATE durable_runs SET fence = fence + 1, owner = $2, lease_until_ms = $3
+    // A lease that was given up has no owner.
+    let statement = "UPDATE durable_runs SET fence = fence + 1,
+          interruptions = interruptions + CASE WHEN owner IS NULL THEN 0 ELSE 1 END,
+          owner = $2, lease_until_ms = $3
         WHERE id = $1 AND ended_ms IS NULL
           AND (owner IS NULL OR lease_until_ms IS NULL
             OR lease_until_ms <= $4 OR lease_until_ms > $5)
@@ -164,6 +182,21 @@ pub(super) async fn renew_lease(
     let statement = "UPDATE durable_runs SET lease_until_ms = $3
         WHERE id = $1 AND fence = $2 AND owner IS NOT NULL AND ended_ms IS NULL";
     Ok(queries.execute(statement, &[&id.as_str(), &to_i64(fence), &until.0]).await? > 0)
+}
+
+/// The runs among these whose lease was lost.
+pub(super) async fn lost_leases(
+    queries: &Queries<'_>,
+    leases: &[(RunId, u64)],
+) -> Result<Vec<RunId>, QueryError> {
+    let ids: Vec<&str> = leases.iter().map(|(run, _)| run.as_str()).collect();
+    let query = "SELECT id, fence FROM durable_runs
+        WHERE id = ANY($1) AND owner IS NOT NULL AND ended_ms IS NULL";
+    let rows = queries.query(query, &[&ids]).await?;
+    let held = rows.iter().map(|row| Ok((row.text(0)?, to_u64(row.number(1)?))));
+    let held = held.collect::<Result<HashSet<_>, QueryError>>()?;
+    let is_lost = |(run, fence): &&(RunId, u64)| !held.contains(&(run.to_string(), *fence));
+    Ok(leases.iter().filter(is_lost).map(|(run, _)| run.clone()).collect())
 }
 
 pub(super) async fn give_up_lease(

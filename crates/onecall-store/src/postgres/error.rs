@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use deadpool_postgres::PoolError;
+use onecall_core::storage::Outage;
 use thiserror::Error;
 use tokio_postgres::error::SqlState;
 
@@ -18,6 +19,17 @@ pub(crate) enum QueryError {
     /// The database does not answer.
     #[error("the database does not answer")]
     NoAnswer,
+    /// A commit was sent, and its answer is missing.
+    #[error(transparent)]
+    Unconfirmed(Box<QueryError>),
+    /// The schema cannot be migrated at present.
+    #[error("its schema cannot be brought up to date: {reason}")]
+    NotMigrated {
+        /// The reason.
+        reason: String,
+        /// Whether it may be different later.
+        is_temporary: bool,
+    },
     /// A column has a value that onecall never writes there.
     #[error("column {column} has a malformed value")]
     Malformed {
@@ -54,8 +66,37 @@ impl QueryError {
                 // The connection ended.
                 None => true,
             },
+            Self::Unconfirmed(_) => true,
+            Self::NotMigrated { is_temporary, .. } => *is_temporary,
             Self::Malformed { .. } | Self::Newer { .. } | Self::Encoding(_) => false,
         }
+    }
+
+    /// What is known about the operation that failed with this temporary error.
+    pub(super) fn outage(&self) -> Outage {
+        match self {
+            Self::Unconfirmed(_) => Outage::Unconfirmed,
+            Self::Database(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {
+                Outage::TooSlow
+            }
+            _ => Outage::NotDone,
+        }
+    }
+
+    /// The error of an operation whose commit has been sent. Only if the database has refused it, it is known
+    /// that it was not done.
+    pub(super) fn of_commit(self) -> Self {
+        match self.is_temporary() {
+            true => Self::Unconfirmed(Box::new(self)),
+            false => self,
+        }
+    }
+
+    /// Whether another process holds a lock that is needed.
+    pub(super) fn is_lock_held(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        let codes = [&SqlState::LOCK_NOT_AVAILABLE, &SqlState::T_R_DEADLOCK_DETECTED];
+        error.code().is_some_and(|code| codes.contains(&code))
     }
 }
 

@@ -12,7 +12,8 @@ use super::to_i64;
 use super::transaction::Queries;
 use crate::rows::Columns as _;
 use crate::rows::figures::{
-    FigureKey, FigureRows, RUNS_AT_ONCE, add_interval, add_tool, runs_at_once, user_of,
+    FigureKey, FigureRows, REMOVED_AT_ONCE, RUNS_AT_ONCE, add_interval, add_tool, runs_at_once,
+    user_of,
 };
 use crate::rows::runs::{CALL_COLUMNS, RUN_ID_COLUMN, SUMMARY_COLUMNS, read_call, read_summary};
 
@@ -95,11 +96,13 @@ pub(super) async fn read(
     Ok(figures)
 }
 
-/// Removes sums over runs that began before this time.
+/// Removes sums over runs that began before this time, at most one batch, and returns how many.
 pub(super) async fn remove_before(
     queries: &Queries<'_>,
     oldest: Timestamp,
-) -> Result<(), QueryError> {
-    let delete = "DELETE FROM figures WHERE starts_ms + unit_ms <= $1";
-    queries.execute(delete, &[&oldest.0]).await.map(drop)
+) -> Result<u64, QueryError> {
+    // The first condition is one of an index.
+    let delete = "DELETE FROM figures WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM figures WHERE starts_ms <= $1 AND starts_ms + unit_ms <= $1 LIMIT $2))";
+    queries.execute(delete, &[&oldest.0, &REMOVED_AT_ONCE]).await
 }

@@ -26,15 +26,23 @@ pub(super) async fn total_bytes(queries: &Queries<'_>) -> Result<u64, QueryError
 /// is refused.
 pub(super) async fn append_batch(
     queries: &Queries<'_>,
-    batch: &EncodedBatch<'_>,
+    batch: &mut EncodedBatch<'_>,
     total: &mut u64,
     limit_mb: u64,
 ) -> Result<Result<(), JournalRefusal>, QueryError> {
     let owned = durable_runs::number_for_owner(queries, batch.run, batch.fence).await?;
     let Some(run) = owned else { return Ok(Err(JournalRefusal::LeaseLost)) };
     let expected = next_number(queries, run).await?;
-    if batch.first != expected {
+    let Some(stored) = batch.stored_before(expected) else {
         return Ok(Err(JournalRefusal::OutOfOrder { expected }));
+    };
+    if stored > 0 {
+        // The batch was written before, and the answer was lost.
+        let checksums = checksums(queries, run, to_i64(batch.first), to_i64(expected)).await?;
+        if checksums.len() != stored || !batch.begins_with(run, &checksums) {
+            return Ok(Err(JournalRefusal::OutOfOrder { expected }));
+        }
+        batch.skip(stored);
     }
     let new_values = new_values(queries, run, batch).await?;
     let bytes = batch.stored_bytes(&new_values);
@@ -113,6 +121,18 @@ async fn next_number(queries: &Queries<'_>, run: i64) -> Result<u64, QueryError>
     let query = "SELECT next FROM journals WHERE run = $1";
     let row = queries.query_optional(query, &[&run]).await?;
     Ok(row.map(|row| row.number(0)).transpose()?.map_or(0, to_u64))
+}
+
+/// The checksums of the events from `first` on, up to `end`.
+async fn checksums(
+    queries: &Queries<'_>,
+    run: i64,
+    first: i64,
+    end: i64,
+) -> Result<Vec<Vec<u8>>, QueryError> {
+    let query = "SELECT checksum FROM journal_events
+        WHERE run = $1 AND number >= $2 AND number < $3 ORDER BY number";
+    queries.query(query, &[&run, &first, &end]).await?.iter().map(|row| row.bytes(0)).collect()
 }
 
 /// Reads the events of a run up to the first damaged one.

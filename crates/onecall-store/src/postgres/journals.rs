@@ -29,12 +29,12 @@ impl Journals for PostgresStore {
         &self,
         batches: &[JournalBatch],
     ) -> Result<Vec<Result<(), JournalRefusal>>, StoreError> {
-        let encoded = EncodedBatch::encode_all(batches).map_err(|source| self.error(source))?;
+        let mut encoded = EncodedBatch::encode_all(batches).map_err(|source| self.error(source))?;
         self.write_durably(None, async |queries| {
             durable_runs::lock(queries, batches.iter().map(|batch| &batch.run)).await?;
             let mut total = total_bytes(queries).await?;
             let mut appended = Vec::with_capacity(encoded.len());
-            for batch in &encoded {
+            for batch in &mut encoded {
                 appended.push(append_batch(queries, batch, &mut total, self.journal_mb).await?);
             }
             Ok(appended)
@@ -110,6 +110,10 @@ impl Journals for PostgresStore {
             }
             Ok(lost)
         })
+    }
+
+    fn lost_leases(&self, leases: &[(RunId, u64)]) -> Result<Vec<RunId>, StoreError> {
+        self.read(async |queries| durable_runs::lost_leases(queries, leases).await)
     }
 
     fn give_up_lease(&self, run: &RunId, fence: u64) -> Result<(), StoreError> {

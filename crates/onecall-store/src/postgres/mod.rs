@@ -26,6 +26,7 @@ mod questions;
 mod record_journals;
 mod run_pictures;
 mod runs;
+mod schema_state;
 mod secret_locks;
 mod shapes;
 mod tls;
@@ -37,11 +38,12 @@ mod waiting;
 pub use self::inspection::{DatabaseInspection, inspect_database};
 pub(crate) use self::listings::read_listings;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use onecall_core::Secret;
 use onecall_core::storage::StoreError;
 
+use self::audit::UnconfirmedRows;
 use self::changes::{Changes, Topic};
 use self::connections::Connections;
 use self::error::QueryError;
@@ -54,6 +56,7 @@ pub struct PostgresStore {
     connections: Arc<Connections>,
     changes: Changes,
     secret_locks: SecretLocks,
+    unconfirmed_rows: Mutex<UnconfirmedRows>,
     /// The size limit of all journals together.
     journal_mb: u64,
 }
@@ -68,7 +71,8 @@ impl PostgresStore {
         let connections = Arc::new(Connections::new(url)?);
         let changes = Changes::new(Arc::clone(&connections));
         let secret_locks = SecretLocks::new(Arc::clone(&connections));
-        Ok(Self { connections, changes, secret_locks, journal_mb })
+        let unconfirmed_rows = Mutex::default();
+        Ok(Self { connections, changes, secret_locks, unconfirmed_rows, journal_mb })
     }
 
     /// Executes `work` without a transaction: each query sees what is committed by then.

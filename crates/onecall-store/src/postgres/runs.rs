@@ -26,6 +26,9 @@ use crate::rows::runs::{
 /// How many calls are read at once.
 const CALLS_AT_ONCE: i64 = 5_000;
 
+/// How many sizes of runs are added up at once.
+const SIZES_AT_ONCE: i64 = 100_000;
+
 /// How PostgreSQL writes queries.
 const DIALECT: Dialect = Dialect { parameter: '$', like: "ILIKE" };
 
@@ -149,19 +152,58 @@ impl RunStore for PostgresStore {
 
     fn prune_runs(&self, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
         let oldest = now.before(retention.max_age);
-        let mut pruned = 0;
-        self.write(None, async |queries| figures::remove_before(queries, oldest).await)?;
-        loop {
-            let removed =
-                self.write(None, async |queries| match remove_before(queries, oldest).await? {
-                    0 => remove_surplus(queries, retention.max_bytes).await,
-                    removed => Ok(removed),
-                })?;
-            if removed == 0 {
-                return Ok(pruned);
-            }
-            pruned += removed;
+        while self.write(None, async |queries| figures::remove_before(queries, oldest).await)? > 0 {
         }
+        let mut pruned = self.remove_runs(async |queries| remove_before(queries, oldest).await)?;
+        if let Some(newest) = self.newest_surplus_run(retention.max_bytes)? {
+            pruned += self.remove_runs(async |queries| remove_through(queries, &newest).await)?;
+        }
+        Ok(pruned)
+    }
+}
+
+/// A run as the order of runs by age has it: when it began, and its identifier.
+type RunPosition = (i64, String);
+
+impl PostgresStore {
+    /// Removes runs batch by batch, until `remove` finds no more, and returns how many.
+    fn remove_runs(
+        &self,
+        remove: impl AsyncFn(&Queries<'_>) -> Result<u64, QueryError>,
+    ) -> Result<u64, StoreError> {
+        let mut pruned = 0;
+        loop {
+            match self.write(None, async |queries| remove(queries).await)? {
+                0 => return Ok(pruned),
+                removed => pruned += removed,
+            }
+        }
+    }
+
+    /// The newest run that has to be removed, with all that are older, so that the rest takes at most
+    /// `max_bytes`. Several gateways that look for it at once find the same one. Each query reads a bounded
+    /// number of rows from an index, however many there are.
+    fn newest_surplus_run(&self, max_bytes: u64) -> Result<Option<RunPosition>, StoreError> {
+        let (mut total, mut after) = (0_u64, Some(i64::MIN));
+        while let Some(last) = after {
+            let (bytes, newest) =
+                self.read(async |queries| stored_bytes_after(queries, last).await)?;
+            (total, after) = (total.saturating_add(bytes), newest);
+        }
+        let mut surplus = total.saturating_sub(max_bytes);
+        let (mut newest, mut last) = (None, (i64::MIN, String::new()));
+        while surplus > 0 {
+            let runs = self.read(async |queries| removable_runs_after(queries, &last).await)?;
+            let Some((position, _)) = runs.last() else { break };
+            last = position.clone();
+            let count = count_to_remove(surplus, runs.iter().map(|(_, bytes)| *bytes));
+            let removed = runs.iter().take(usize::try_from(count).unwrap_or(usize::MAX));
+            for (position, bytes) in removed {
+                surplus = surplus.saturating_sub(to_u64(*bytes));
+                newest = Some(position.clone());
+            }
+        }
+        Ok(newest)
     }
 }
 
@@ -307,15 +349,46 @@ async fn remove_before(queries: &Queries<'_>, oldest: Timestamp) -> Result<u64, 
     remove(queries, &old, &[&oldest.0, &BATCH]).await
 }
 
-/// Removes the oldest runs that exceed the limit, at most one batch.
-async fn remove_surplus(queries: &Queries<'_>, max_bytes: u64) -> Result<u64, QueryError> {
-    let sum = "SELECT coalesce(sum(stored_bytes), 0)::bigint FROM runs";
-    let surplus = to_u64(queries.query_number(sum, &[]).await?).saturating_sub(max_bytes);
-    let oldest_first = format!("FROM runs WHERE {IS_OVER} ORDER BY started_ms, id LIMIT $1");
-    let sizes = queries.query(&format!("SELECT stored_bytes {oldest_first}"), &[&BATCH]).await?;
-    let sizes = sizes.iter().map(|row| row.number(0)).collect::<Result<Vec<_>, _>>()?;
-    let oldest = count_to_remove(surplus, sizes);
-    remove(queries, &format!("SELECT id {oldest_first}"), &[&oldest]).await
+/// Removes this run and all that are older, at most one batch.
+async fn remove_through(
+    queries: &Queries<'_>,
+    (started, id): &RunPosition,
+) -> Result<u64, QueryError> {
+    let old = format!(
+        "SELECT id FROM runs WHERE started_ms <= $1 AND (started_ms, id) <= ($1, $2) AND {IS_OVER}
+         ORDER BY started_ms, id LIMIT $3"
+    );
+    remove(queries, &old, &[started, id, &BATCH]).await
+}
+
+/// How many bytes the next runs take that began after this time, and when the last of them began; `None` if
+/// there are no more.
+async fn stored_bytes_after(
+    queries: &Queries<'_>,
+    last: i64,
+) -> Result<(u64, Option<i64>), QueryError> {
+    let sum = "SELECT coalesce(sum(stored_bytes), 0)::bigint, max(started_ms) FROM runs
+        WHERE started_ms > $1 AND started_ms <= coalesce(
+          (SELECT started_ms FROM runs WHERE started_ms > $1 ORDER BY started_ms OFFSET $2 LIMIT 1),
+          9223372036854775807)";
+    match queries.query_optional(sum, &[&last, &SIZES_AT_ONCE]).await? {
+        Some(row) => Ok((to_u64(row.number(0)?), row.optional_number(1)?)),
+        None => Ok((0, None)),
+    }
+}
+
+/// The next runs after this one that may be removed, oldest first, with their sizes.
+async fn removable_runs_after(
+    queries: &Queries<'_>,
+    (started, id): &RunPosition,
+) -> Result<Vec<(RunPosition, i64)>, QueryError> {
+    let query = format!(
+        "SELECT started_ms, id, stored_bytes FROM runs
+         WHERE started_ms >= $1 AND (started_ms, id) > ($1, $2) AND {IS_OVER}
+         ORDER BY started_ms, id LIMIT $3"
+    );
+    let rows = queries.query(&query, &[started, id, &CALLS_AT_ONCE]).await?;
+    rows.iter().map(|row| Ok(((row.number(0)?, row.text(1)?), row.number(2)?))).collect()
 }
 
 /// Removes the runs that a query selects, with their calls, journals and pictures.

@@ -1,5 +1,7 @@
 //! Transactions, and queries in them.
 
+use std::cell::Cell;
+
 use deadpool_postgres::ClientWrapper;
 use onecall_core::Digest;
 use tokio_postgres::Row;
@@ -24,6 +26,10 @@ pub(super) enum TransactionKind {
 }
 
 impl TransactionKind {
+    fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::DurableWrite)
+    }
+
     fn begin(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -133,11 +139,20 @@ impl Queries<'_> {
     }
 }
 
+/// How a transaction ends.
+#[derive(Default)]
+pub(super) struct Commit {
+    /// What is sent to other processes with it.
+    pub(super) notification: Option<String>,
+    /// Whether the statement that commits it was sent.
+    pub(super) is_sent: Cell<bool>,
+}
+
 /// Executes `work` in a transaction of this kind. If the work fails, everything is taken back.
 pub(super) async fn execute<T>(
     client: &ClientWrapper,
     kind: TransactionKind,
-    notification: Option<String>,
+    commit: &Commit,
     work: impl AsyncFnOnce(&Queries<'_>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     let queries = Queries(client);
@@ -145,7 +160,8 @@ pub(super) async fn execute<T>(
     queries.batch(begin).await?;
     match work(&queries).await {
         Ok(done) => {
-            queries.batch(&commit_statement(notification)).await?;
+            commit.is_sent.set(kind.writes());
+            queries.batch(&commit.statement()).await?;
             Ok(done)
         }
         Err(error) => {
@@ -156,10 +172,12 @@ pub(super) async fn execute<T>(
     }
 }
 
-/// The statement that ends a transaction. A notification consists of letters, digits and spaces.
-fn commit_statement(notification: Option<String>) -> String {
-    match notification {
-        Some(payload) => format!("NOTIFY {CHANNEL}, '{payload}'; COMMIT"),
-        None => "COMMIT".to_owned(),
+impl Commit {
+    /// The statement that ends the transaction. A notification consists of letters, digits and spaces.
+    fn statement(&self) -> String {
+        match &self.notification {
+            Some(payload) => format!("NOTIFY {CHANNEL}, '{payload}'; COMMIT"),
+            None => "COMMIT".to_owned(),
+        }
     }
 }

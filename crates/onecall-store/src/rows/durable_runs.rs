@@ -11,7 +11,8 @@ use crate::encoding::to_u64;
 
 /// The columns that [`read_run`] reads, in its order.
 pub(crate) const RUN_COLUMNS: &str = "id, kind, client, started_ms, configuration, seed, state, \
-    in_place, fence, owner, lease_until_ms, ended_ms, request, answer, \"user\", groups";
+    in_place, fence, owner, lease_until_ms, ended_ms, request, answer, \"user\", groups, \
+    interruptions";
 
 /// A lease that ends later than a new one by more than this was made before the clock was set back.
 pub(crate) const LONGEST_CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
@@ -67,6 +68,7 @@ pub(crate) fn read_run<R: Columns>(row: &R) -> Result<DurableRun, R::Error> {
         // The first lease has the number 1, each further one continues the run, and the end takes a
         // number of its own.
         resumed: fence.saturating_sub(1 + u64::from(ended.is_some())),
+        interruptions: to_u64(row.number(16)?),
         request: row.text(12)?,
     })
 }

@@ -15,6 +15,9 @@ pub(crate) const RUNS_AT_ONCE: i64 = 200;
 /// How many calls those runs may have, if there is more than one run.
 const CALLS_AT_ONCE: i64 = 20_000;
 
+/// How many counters are removed in one transaction, so that other processes can write in between.
+pub(crate) const REMOVED_AT_ONCE: i64 = 5_000;
+
 /// A counter in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FigureKey<'a> {

@@ -12,13 +12,15 @@ use crate::rows::durable_runs::{
     BATCH, LONGEST_CLOCK_ERROR, RUN_COLUMNS, final_answer, groups_text, read_run,
 };
 
+/// Adds a run. If it was added before, its first lease is renewed, unless that was lost meanwhile.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlite::Result<()> {
     let answer = final_answer(run);
     let lease = run.lease.as_ref();
     let row = "INSERT INTO durable_runs (id, kind, client, started_ms, configuration, seed, state,
                  in_place, fence, owner, lease_until_ms, ended_ms, user, groups)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
-    transaction.prepare_cached(row)?.execute(params![
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+               ON CONFLICT (id) DO NOTHING";
+    let added = transaction.prepare_cached(row)?.execute(params![
         run.id.as_str(),
         run.kind,
         run.client,
@@ -34,6 +36,9 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlit
         run.principal.user.as_str(),
         groups_text(run),
     ])?;
+    if added == 0 {
+        return renew_first_lease(transaction, run);
+    }
     let number = transaction.last_insert_rowid();
     let texts = "INSERT INTO durable_texts (run, request, answer) VALUES (?1, ?2, ?3)";
     let result = answer.map(|answer| &answer.result);
@@ -43,6 +48,17 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlit
         transaction.prepare_cached(journal)?.execute(params![number])?;
     }
     Ok(())
+}
+
+fn renew_first_lease(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlite::Result<()> {
+    let Some(lease) = &run.lease else { return Ok(()) };
+    let statement = "UPDATE durable_runs SET lease_until_ms = ?4
+        WHERE id = ?1 AND fence = ?2 AND owner = ?3 AND ended_ms IS NULL";
+    let (fence, until) = (to_i64(lease.fence), lease.until.0);
+    transaction
+        .prepare_cached(statement)?
+        .execute(params![run.id.as_str(), fence, lease.owner, until])
+        .map(drop)
 }
 
 pub(super) fn find(connection: &Connection, id: &RunId) -> rusqlite::Result<Option<DurableRun>> {
@@ -132,7 +148,10 @@ pub(super) fn take_lease(
     let until = now.after(length);
     let fence = transaction
         .query_row(
-            "UPDATE durable_runs SET fence = fence + 1, owner = ?2, lease_until_ms = ?3
+            // A lease that was given up has no owner.
+            "UPDATE durable_runs SET fence = fence + 1,
+               interruptions = interruptions + (owner IS NOT NULL),
+               owner = ?2, lease_until_ms = ?3
              WHERE id = ?1 AND ended_ms IS NULL
                AND (owner IS NULL OR lease_until_ms IS NULL
                  OR lease_until_ms <= ?4 OR lease_until_ms > ?5)
@@ -156,6 +175,20 @@ pub(super) fn renew_lease(
         .prepare_cached("UPDATE durable_runs SET lease_until_ms = ?2 WHERE number = ?1")?
         .execute(params![number, until.0])?;
     Ok(true)
+}
+
+/// The runs among these whose lease was lost.
+pub(super) fn lost_leases(
+    connection: &Connection,
+    leases: &[(RunId, u64)],
+) -> rusqlite::Result<Vec<RunId>> {
+    let mut lost = Vec::new();
+    for (run, fence) in leases {
+        if number_for_owner(connection, run, *fence)?.is_none() {
+            lost.push(run.clone());
+        }
+    }
+    Ok(lost)
 }
 
 pub(super) fn give_up_lease(

@@ -6,7 +6,8 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::to_i64;
 use crate::rows::figures::{
-    FigureKey, FigureRows, RUNS_AT_ONCE, add_interval, add_tool, runs_at_once, user_of,
+    FigureKey, FigureRows, REMOVED_AT_ONCE, RUNS_AT_ONCE, add_interval, add_tool, runs_at_once,
+    user_of,
 };
 use crate::rows::runs::{CALL_COLUMNS, SUMMARY_COLUMNS, read_call, read_summary};
 
@@ -87,11 +88,15 @@ pub(super) fn read(
     Ok(figures)
 }
 
-/// Removes sums over runs that began before this time.
+/// Removes sums over runs that began before this time, at most one batch, and returns how many.
 pub(super) fn remove_before(
     transaction: &Transaction<'_>,
     oldest: Timestamp,
-) -> rusqlite::Result<()> {
-    let delete = "DELETE FROM figures WHERE starts_ms + unit_ms <= ?1";
-    transaction.execute(delete, params![oldest.0]).map(drop)
+) -> rusqlite::Result<u64> {
+    // The first condition is one of an index.
+    let delete = "DELETE FROM figures WHERE (unit_ms, user, starts_ms, tool, counter) IN (
+        SELECT unit_ms, user, starts_ms, tool, counter FROM figures
+        WHERE starts_ms <= ?1 AND starts_ms + unit_ms <= ?1 LIMIT ?2)";
+    let removed = transaction.execute(delete, params![oldest.0, REMOVED_AT_ONCE])?;
+    Ok(u64::try_from(removed).unwrap_or(0))
 }

@@ -18,7 +18,7 @@ pub(super) fn total_bytes(connection: &Connection) -> rusqlite::Result<u64> {
 /// is refused.
 pub(super) fn append_batch(
     transaction: &Transaction<'_>,
-    batch: &EncodedBatch<'_>,
+    batch: &mut EncodedBatch<'_>,
     total: &mut u64,
     limit_mb: u64,
 ) -> rusqlite::Result<Result<(), JournalRefusal>> {
@@ -26,8 +26,16 @@ pub(super) fn append_batch(
         return Ok(Err(JournalRefusal::LeaseLost));
     };
     let expected = next_number(transaction, run)?;
-    if batch.first != expected {
+    let Some(stored) = batch.stored_before(expected) else {
         return Ok(Err(JournalRefusal::OutOfOrder { expected }));
+    };
+    if stored > 0 {
+        // The batch was written before, and the answer was lost.
+        let checksums = checksums(transaction, run, to_i64(batch.first), to_i64(expected))?;
+        if checksums.len() != stored || !batch.begins_with(run, &checksums) {
+            return Ok(Err(JournalRefusal::OutOfOrder { expected }));
+        }
+        batch.skip(stored);
     }
     let mut new_values = Vec::new();
     for value in batch.values.values() {
@@ -84,6 +92,20 @@ fn next_number(connection: &Connection, run: i64) -> rusqlite::Result<u64> {
         .query_row(params![run], |row| row.get(0).map(to_u64))
         .optional()?;
     Ok(next.unwrap_or(0))
+}
+
+/// The checksums of the events from `first` on, up to `end`.
+fn checksums(
+    connection: &Connection,
+    run: i64,
+    first: i64,
+    end: i64,
+) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let query = "SELECT checksum FROM journal_events
+        WHERE run = ?1 AND number >= ?2 AND number < ?3 ORDER BY number";
+    let mut statement = connection.prepare_cached(query)?;
+    let rows = statement.query_map(params![run, first, end], |row| row.get(0))?;
+    rows.collect()
 }
 
 /// Reads the events of a run up to the first damaged one.

@@ -24,12 +24,12 @@ impl Journals for SqliteStore {
         &self,
         batches: &[JournalBatch],
     ) -> Result<Vec<Result<(), JournalRefusal>>, StoreError> {
-        let encoded = EncodedBatch::encode_all(batches)
+        let mut encoded = EncodedBatch::encode_all(batches)
             .map_err(|source| StoreError::database(&self.path, source))?;
         self.write_durably(|transaction| {
             let mut total = total_bytes(transaction)?;
             let appended = encoded
-                .iter()
+                .iter_mut()
                 .map(|batch| append_batch(transaction, batch, &mut total, self.journal_mb));
             appended.collect()
         })
@@ -104,6 +104,10 @@ impl Journals for SqliteStore {
             }
             Ok(lost)
         })
+    }
+
+    fn lost_leases(&self, leases: &[(RunId, u64)]) -> Result<Vec<RunId>, StoreError> {
+        self.read_durable(|connection| durable_runs::lost_leases(connection, leases))
     }
 
     fn give_up_lease(&self, run: &RunId, fence: u64) -> Result<(), StoreError> {

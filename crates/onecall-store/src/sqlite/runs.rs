@@ -151,7 +151,7 @@ impl RunStore for SqliteStore {
     fn prune_runs(&self, retention: &Retention, now: Timestamp) -> Result<u64, StoreError> {
         let oldest = now.before(retention.max_age);
         let mut pruned = 0;
-        self.write(|transaction| figures::remove_before(transaction, oldest))?;
+        while self.write(|transaction| figures::remove_before(transaction, oldest))? > 0 {}
         loop {
             let removed = self.write(|transaction| {
                 let mut removed = remove_before(transaction, oldest)?;

@@ -60,6 +60,7 @@ fn durable_run(name: &str) -> DurableRun {
         in_place: None,
         lease: Some(Lease { owner: "me".to_owned(), fence: 1, until: Timestamp(9) }),
         resumed: 0,
+        interruptions: 0,
     }
 }
 

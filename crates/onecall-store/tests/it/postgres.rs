@@ -14,6 +14,7 @@ use testkit::postgres::{PASSWORD, PostgresServer};
 use testkit::unreliable_link::UnreliableLink;
 
 use crate::answers::answer;
+use crate::durable::durable_run;
 use crate::place::{Place, soon};
 use crate::records::{all, run};
 
@@ -61,7 +62,7 @@ fn a_newer_schema_is_refused() {
     let text = timely_error(|| place.open().put_run(&run("b", 1)));
     assert!(
         text.ends_with(
-            "has version 99, and this onecall supports versions up to 4; update onecall"
+            "has version 99, and this onecall supports versions up to 5; update onecall"
         ),
         "{text}"
     );
@@ -73,10 +74,10 @@ fn a_newer_schema_is_refused() {
 fn a_look_changes_nothing() {
     let Some(Place::Database(url)) = Place::database() else { return };
     let seen = inspect_database(&Secret::new(url.as_str())).unwrap();
-    assert_eq!((seen.version, seen.newest), (None, 4));
+    assert_eq!((seen.version, seen.newest), (None, 5));
     assert!(!seen.address.contains(PASSWORD) && seen.address.starts_with("postgres://127.0.0.1:"));
     open(&url).put_run(&run("a", 1)).unwrap();
-    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(4));
+    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(5));
 }
 
 #[test]
@@ -146,6 +147,113 @@ fn a_process_that_is_cut_off_holds_up_no_other() {
             other.append_audit(&[stopped()]).unwrap();
         });
     }
+}
+
+/// A link to a server, and a store that uses it.
+fn linked(server: &PostgresServer) -> (UnreliableLink, Arc<dyn CompleteStore>, String) {
+    let (link, url) = (UnreliableLink::to(server.address()), server.create_database());
+    let address = server.address().to_string();
+    let store = open(&url.replace(&address, &link.address().to_string()));
+    (link, store, url)
+}
+
+#[test]
+fn what_was_written_without_an_answer_is_written_once() {
+    let Some(server) = PostgresServer::start_new() else { return };
+    let (link, store, url) = linked(&server);
+    let other = open(&url);
+    let event = |process| AuditEntry::of_gateway(Timestamp(1), AuditEvent::Stopped { process });
+    let processes = || {
+        let rows = other.audit_rows(&AuditFilter::default()).unwrap();
+        let process = |row: AuditRow| match row.entry.event {
+            AuditEvent::Stopped { process } => process,
+            other => panic!("{other:?}"),
+        };
+        rows.into_iter().rev().map(process).collect::<Vec<_>>()
+    };
+    let entries = [event(1), event(2), event(3)];
+    link.lose_commit_of("INSERT INTO audit (");
+    let error = store.append_audit(&entries[..2]).unwrap_err();
+    assert!(error.may_be_done() && error.is_temporary() && link.has_lost_commit(), "{error}");
+    assert_eq!(processes(), [1, 2]);
+    other.append_audit(&[event(9)]).unwrap();
+    // The answer to the second attempt is lost, too.
+    link.lose_commit_of("INSERT INTO audit (");
+    assert!(store.append_audit(&entries).unwrap_err().may_be_done());
+    store.append_audit(&entries).unwrap();
+    assert_eq!(processes(), [1, 2, 9, 3]);
+    // Equal rows that are no repetition are written.
+    store.append_audit(&entries).unwrap();
+    assert_eq!(processes(), [1, 2, 9, 3, 1, 2, 3]);
+    assert!(other.verify_audit(None).unwrap().problems.is_empty());
+
+    let run = durable_run("a");
+    link.lose_commit_of("INSERT INTO durable_runs");
+    assert!(store.add_durable_runs(&[&run]).unwrap_err().may_be_done());
+    store.add_durable_runs(&[&run]).unwrap();
+    assert_eq!(other.durable_runs(false).unwrap(), [run]);
+}
+
+/// Nothing arrives on the connection that listens for changes, and neither side sees an end of it.
+#[test]
+fn a_change_is_noticed_although_no_notification_arrives() {
+    let Some(server) = PostgresServer::start_new() else { return };
+    let (link, store, url) = linked(&server);
+    let number = store.change_number().unwrap();
+    assert_eq!(store.change_number().unwrap(), number);
+    link.cut();
+    open(&url).set_waiting(&onecall_core::RunId::from_existing("a"), 1, true).unwrap();
+    let begun = Instant::now();
+    while store.change_number().unwrap() == number {
+        assert!(begun.elapsed() < Duration::from_secs(2), "the change is not noticed");
+        thread::sleep(Duration::from_millis(20));
+    }
+    link.restore();
+    assert!(soon_again(|| store.change_number().unwrap() == store.change_number().unwrap()));
+}
+
+/// A migration takes longer than another statement may, and waits for tables that others use.
+#[test]
+fn a_migration_waits_for_others_and_takes_its_time() {
+    let Some(server) = PostgresServer::start_new() else { return };
+    let url = server.create_database();
+    open(&url).put_run(&run("a", 1)).unwrap();
+    // The schema is that of the version before; a trigger makes its migration slow.
+    server.execute(
+        &url,
+        "SET search_path = onecall; UPDATE version SET number = 4;
+         ALTER TABLE durable_runs DROP COLUMN interruptions; DROP INDEX figures_by_age;
+         CREATE FUNCTION slow() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(8); RETURN NEW; END $$
+           LANGUAGE plpgsql;
+         CREATE TRIGGER slow BEFORE UPDATE ON version FOR EACH ROW EXECUTE FUNCTION slow();",
+    );
+    let store = open(&url);
+    thread::scope(|scope| {
+        // It holds the table for longer than a migration waits at a time.
+        let holder = scope.spawn(|| {
+            let hold = "SET search_path = onecall; BEGIN; SELECT 1 FROM durable_runs; SELECT pg_sleep(3); END";
+            server.execute(&url, hold);
+        });
+        store.put_run(&run("b", 1)).unwrap();
+        holder.join().unwrap();
+    });
+    assert_eq!(all(&*store), ["b", "a"]);
+    assert_eq!(server.execute(&url, "SELECT number FROM onecall.version"), "5");
+}
+
+#[test]
+fn a_migration_that_fails_is_not_repeated_by_each_call() {
+    let Some(server) = PostgresServer::start_new() else { return };
+    let url = server.create_database();
+    // The migration creates this table.
+    server.execute(&url, "CREATE SCHEMA onecall; CREATE TABLE onecall.calls (id BIGINT)");
+    let store = open(&url);
+    let first = timely_error(|| store.put_run(&run("a", 1)));
+    assert!(first.contains("already exists"), "{first}");
+    server.execute(&url, "DROP TABLE onecall.calls");
+    let second = timely_error(|| store.put_run(&run("a", 1)));
+    assert!(second.contains("cannot be brought up to date"), "{second}");
+    assert!(soon_again(|| soon_again(|| store.put_run(&run("a", 1)).is_ok())));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::cli::Global;
 use crate::http::{self, HttpOptions};
 use crate::logging::announce;
 use crate::reload::ConfigWatcher;
-use crate::setup::{self, Users};
+use crate::setup::{self, Stores, Users};
 use crate::system;
 use crate::terminal::is_quiet;
 
@@ -33,18 +33,19 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
     let watcher = ConfigWatcher::new(global, &loaded, users);
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
+        let stores = setup::stores(&loaded.config);
         match http {
             None => {
                 if io::stdin().is_terminal() && !is_quiet() {
                     announce(global.log_format(), WITHOUT_CLIENT);
                 }
-                onecall_server::serve_stdio(gateway(loaded, watcher)?).await?;
+                onecall_server::serve_stdio(gateway(loaded, watcher, stores)?).await?;
             }
             Some(mut settings) => {
-                http::configure(&mut settings, &loaded.config)?;
+                http::configure(&mut settings, &loaded.config, stores.complete.as_ref())?;
                 // The port is bound first, so that no server is started if it is in use.
                 let server = HttpServer::bind(settings)?;
-                let gateway = gateway(loaded, watcher)?;
+                let gateway = gateway(loaded, watcher, stores)?;
                 announce(global.log_format(), &format!("listening on {}", server.url()));
                 server.serve(gateway).await?;
             }
@@ -57,9 +58,13 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
 }
 
 /// Starts a gateway that warms up for its first program and follows its configuration.
-fn gateway(loaded: LoadedConfig, watcher: ConfigWatcher) -> anyhow::Result<Arc<Gateway>> {
-    let gateway =
-        setup::gateway_with(loaded, ServerStart::AtOnce, setup::downloads().in_background())?;
+fn gateway(
+    loaded: LoadedConfig,
+    watcher: ConfigWatcher,
+    stores: Stores,
+) -> anyhow::Result<Arc<Gateway>> {
+    let downloads = setup::downloads().in_background();
+    let gateway = setup::gateway_on(stores, loaded, ServerStart::AtOnce, downloads)?;
     gateway.note_serving();
     let warming = Arc::clone(&gateway);
     tokio::spawn(async move {

@@ -4,6 +4,8 @@ mod chaos;
 mod database;
 mod departures;
 mod features;
+mod handover;
+mod hanging;
 mod page;
 mod shared_logins;
 mod shared_pins;
@@ -35,6 +37,8 @@ const SECRETS_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 struct TestFleet {
     folder: Home,
     settings: Value,
+    lease_seconds: u64,
+    drain_seconds: u64,
 }
 
 impl TestFleet {
@@ -51,7 +55,7 @@ impl TestFleet {
             settings["servers"] =
                 json!([fixture("fixture", &["--log", &folder.text_path("received")])]);
         }
-        Self { folder, settings }
+        Self { folder, settings, lease_seconds: 3, drain_seconds: 0 }
     }
 
     /// Starts one more gateway.
@@ -65,8 +69,8 @@ impl TestFleet {
         settings["fleet"] = json!({
             "advertise": format!("http://{address}"),
             "secret": SECRET,
-            "lease_seconds": 3,
-            "drain_seconds": 0,
+            "lease_seconds": self.lease_seconds,
+            "drain_seconds": self.drain_seconds,
         });
         HttpGateway::serve(&address.to_string(), arguments, &settings, |command| {
             command.stdin(Stdio::null()).env("ONECALL_SECRETS_KEY", SECRETS_KEY);

@@ -242,8 +242,11 @@ fn write_beginnings_of(
             &*run
         })
         .collect();
-    let written = store.add_durable_runs(&beginnings).map_err(store_error);
+    let written = store.add_durable_runs(&beginnings);
+    let may_be_written = written.as_ref().err().is_none_or(StoreError::may_be_done);
+    let written = written.map_err(store_error);
     for unwritten in runs {
+        unwritten.link.may_be_stored.fetch_or(may_be_written, Ordering::AcqRel);
         match &written {
             Ok(()) => {
                 unwritten.beginning = None;

@@ -125,6 +125,10 @@ impl Journals for MemoryStore {
         unreachable!("no test of the runtime needs this")
     }
 
+    fn lost_leases(&self, _: &[(RunId, u64)]) -> Result<Vec<RunId>, StoreError> {
+        unreachable!("no test of the runtime needs this")
+    }
+
     fn give_up_lease(&self, _: &RunId, _: u64) -> Result<(), StoreError> {
         unreachable!("no test of the runtime needs this")
     }

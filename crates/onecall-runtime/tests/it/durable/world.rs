@@ -159,6 +159,7 @@ pub fn durable_run() -> DurableRun {
         in_place: None,
         lease: None,
         resumed: 0,
+        interruptions: 0,
     }
 }
 

@@ -18,6 +18,8 @@ on_every_store!(
     a_value_is_stored_once_for_each_run,
     journals_are_limited_together,
     a_batch_that_does_not_come_next_is_refused,
+    a_batch_is_appended_once,
+    a_run_is_added_once,
     the_end_of_a_run_leaves_its_answer_alone,
     states_are_kept,
     pruning_spares_runs_that_wait_or_run,
@@ -125,6 +127,48 @@ fn a_batch_that_does_not_come_next_is_refused(place: &Place) {
     assert_eq!(store.journal(&id("a")).unwrap().events.len(), 2);
 }
 
+/// The answer to a write may be lost, and then it is done again, perhaps with more events.
+fn a_batch_is_appended_once(place: &Place) {
+    let store = place.open();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    let large = noise(20_000, 9);
+    let events = vec![called(0, "{}"), ended(0, &large), called(1, "{}"), ended(1, "small")];
+    append(&*store, "a", 1, 0, events[..2].to_vec());
+    append(&*store, "a", 1, 0, events[..2].to_vec());
+    append(&*store, "a", 1, 0, events.clone());
+    append(&*store, "a", 1, 1, events[1..].to_vec());
+    let journal = store.journal(&id("a")).unwrap();
+    assert!(format!("{:?}", journal.events) == format!("{events:?}"));
+    // Other events are not taken for those that are there.
+    let others = vec![called(0, "{}"), ended(0, "other"), called(2, "{}"), called(3, "{}")];
+    let refused = store.append(&[batch("a", 1, 0, others)]).unwrap();
+    assert_eq!(refused, [Err(JournalRefusal::OutOfOrder { expected: 4 })]);
+}
+
+fn a_run_is_added_once(place: &Place) {
+    let store = place.open();
+    let run = |until| {
+        let mut run = durable_run("a");
+        run.lease.as_mut().unwrap().until = Timestamp(until);
+        run
+    };
+    let stored = || store.durable_run(&id("a")).unwrap().unwrap();
+    store.add_durable_runs(&[&run(1_000)]).unwrap();
+    append(&*store, "a", 1, 0, vec![called(0, "{}")]);
+    store.add_durable_runs(&[&durable_run("b"), &run(2_000)]).unwrap();
+    assert_eq!(stored(), run(2_000));
+    assert_eq!(store.journal(&id("a")).unwrap().events.len(), 1);
+    // Another process has the run now.
+    let length = Duration::from_secs(1);
+    let taken = store.take_lease(&id("a"), "other", Timestamp(2_000), length).unwrap();
+    store.add_durable_runs(&[&run(9_000)]).unwrap();
+    assert_eq!((stored().lease, stored().interruptions), (taken, 1));
+    assert_eq!(store.lost_leases(&[(id("a"), 1), (id("b"), 1)]).unwrap(), [id("a")]);
+    store.end_durable_run(&id("a"), 2, &answer(500)).unwrap();
+    store.add_durable_runs(&[&run(9_000)]).unwrap();
+    assert_eq!(stored().state, DurableState::Ended(answer(500)));
+}
+
 fn the_end_of_a_run_leaves_its_answer_alone(place: &Place) {
     let store = place.open();
     for name in ["a", "b"] {
@@ -153,7 +197,6 @@ fn the_end_of_a_run_leaves_its_answer_alone(place: &Place) {
 fn states_are_kept(place: &Place) {
     let store = place.open();
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
-    assert!(store.add_durable_runs(&[&durable_run("a")]).is_err());
     let run = || place.open().durable_run(&id("a")).unwrap().unwrap();
     assert_eq!(run(), durable_run("a"));
     assert!(store.set_waiting(&id("a"), 1, true).unwrap());

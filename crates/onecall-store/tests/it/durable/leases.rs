@@ -37,6 +37,8 @@ fn only_a_lease_that_is_over_is_taken(place: &Place) {
     store.give_up_lease(&id("a"), 3).unwrap();
     assert_eq!(store.durable_run(&id("a")).unwrap().unwrap().lease, None);
     assert_eq!(take(now), lease(4, now + 15_000));
+    // Two of the three processes before had not given the lease up.
+    assert_eq!(store.durable_run(&id("a")).unwrap().unwrap().interruptions, 2);
     assert_eq!(store.take_lease(&id("b"), "other", Timestamp(now), LENGTH).unwrap(), None);
     store.end_durable_run(&id("a"), 4, &answer(500)).unwrap();
     assert_eq!(take(i64::MAX), None);

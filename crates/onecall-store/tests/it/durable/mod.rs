@@ -30,7 +30,7 @@ fn id(name: &str) -> RunId {
 }
 
 /// A run whose lease has the fencing number 1 and ends at 1,000.
-fn durable_run(name: &str) -> DurableRun {
+pub(crate) fn durable_run(name: &str) -> DurableRun {
     DurableRun {
         id: id(name),
         kind: "program".to_owned(),
@@ -44,6 +44,7 @@ fn durable_run(name: &str) -> DurableRun {
         in_place: None,
         lease: Some(Lease { owner: "first".to_owned(), fence: 1, until: Timestamp(1_000) }),
         resumed: 0,
+        interruptions: 0,
     }
 }
 

@@ -73,6 +73,7 @@ impl Desk {
             in_place: None,
             lease: Some(lease),
             resumed: 0,
+            interruptions: 0,
         };
         self.store.add_durable_runs(&[&stored]).unwrap();
         run

@@ -1,6 +1,6 @@
 //! Clients that leave, and gateways that end, while a request is forwarded.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -116,6 +116,20 @@ fn a_client_without_an_mcp_session_cancels_its_program_when_it_leaves() {
             assert!(is_cancelled, "durable: {durable}, {seen:?}");
         }
     }
+}
+
+/// A gateway that hangs neither answers nor closes its connections.
+#[test]
+fn a_request_does_not_wait_for_a_gateway_that_has_ended() {
+    let fleet = fleet(false);
+    let (one, other) = (fleet.start(), fleet.start());
+    let mut program = start_in_session(&fleet, &one, &other);
+    one.signal("-STOP");
+    let mut head = [0; 12];
+    program.set_read_timeout(Some(TIMEOUT)).expect("a connection");
+    program.read_exact(&mut head).expect("an answer");
+    assert_eq!(String::from_utf8_lossy(&head), "HTTP/1.1 404");
+    one.signal("-CONT");
 }
 
 #[test]

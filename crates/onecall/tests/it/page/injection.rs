@@ -130,6 +130,7 @@ pub fn hostile_question(store: &SqliteStore, id: &str, text: &str) {
             until: now.after(Duration::from_secs(60)),
         }),
         resumed: 0,
+        interruptions: 0,
     };
     store.add_durable_runs(&[&durable]).expect("a run");
     let question = ApprovalQuestion {
