@@ -75,8 +75,8 @@ pub(super) fn set_aside(path: &Path) -> Vec<PathBuf> {
     };
     let is_damaged = |found: &PathBuf| {
         let (name, beginning) = (found.as_os_str().as_bytes(), beginning.as_os_str().as_bytes());
-        let is_beside = |suffix: &&str| name.ends_with(suffix.as_bytes());
-        name.starts_with(beginning) && !MOVED_SUFFIXES.iter().any(|suffix| is_beside(suffix))
+        let is_beside = MOVED_SUFFIXES.iter().any(|suffix| name.ends_with(suffix.as_bytes()));
+        name.starts_with(beginning) && !is_beside
     };
     let found = folder.filter_map(|entry| Some(entry.ok()?.path()));
     let mut found: Vec<PathBuf> = found.filter(is_damaged).collect();
