@@ -270,10 +270,8 @@ pub struct Retention {
 /// Stores run records.
 pub trait RunStore: Send + Sync {
     /// The files of earlier stores that were damaged, oldest first. Each was set aside, and an empty store has
-    /// replaced it. A store that is no file has none.
-    fn damaged_files(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
+    /// replaced it.
+    fn damaged_files(&self) -> Vec<PathBuf>;
 
     /// Stores the record of a run.
     ///

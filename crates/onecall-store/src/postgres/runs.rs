@@ -1,5 +1,7 @@
 //! Run records in PostgreSQL.
 
+use std::path::PathBuf;
+
 use onecall_core::storage::{
     CallTexts, FigureQuery, PeriodFigures, Retention, RunFilter, RunLookup, RunRecord, RunStore,
     RunSummary, StoreError, StoredCall,
@@ -33,6 +35,11 @@ const SIZES_AT_ONCE: i64 = 100_000;
 const DIALECT: Dialect = Dialect { parameter: '$', like: "ILIKE" };
 
 impl RunStore for PostgresStore {
+    fn damaged_files(&self) -> Vec<PathBuf> {
+        // A database is repaired or restored by its own means, and never replaced.
+        Vec::new()
+    }
+
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         let journal = EncodedReplay::new(&record.run.id, &record.replay)
             .map_err(|source| self.error(source))?;
