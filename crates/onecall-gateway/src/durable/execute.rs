@@ -246,8 +246,11 @@ impl Gateway {
             answer = self.execute_request(request, &live.journal, &observer) => Some(answer),
             () = seldom(must_be_dropped(live, request)) => None,
         };
+        // The journal may notice it first. What the store says counts then, not how the program ended.
+        let has_lost_lease = live.journal.has_lost_lease();
         match (answer, live.stop_reason()) {
             (_, Some(StopReason::LeaseLost)) => {}
+            (_, None) if has_lost_lease => live.stop(StopReason::LeaseLost),
             (Some(answer), _) => runs.end(live, answer).await,
             (None, Some(StopReason::Cancelled)) => runs.end(live, RunAnswer::cancelled()).await,
             (None, _) => runs.leave(live).await,

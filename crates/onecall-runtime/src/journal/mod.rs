@@ -273,6 +273,13 @@ impl Journal {
         self.link.may_be_stored()
     }
 
+    /// Whether the store refused events of the run, because another process has taken it over or the run has
+    /// ended, such as by being cancelled.
+    #[must_use]
+    pub fn has_lost_lease(&self) -> bool {
+        self.link.has_lost_lease()
+    }
+
     /// Waits until the store has the run.
     ///
     /// # Errors

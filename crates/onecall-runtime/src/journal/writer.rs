@@ -101,6 +101,11 @@ impl RunLink {
         self.may_be_stored.load(Ordering::Acquire)
     }
 
+    /// Whether the store refused events of the run because its lease is lost, or the run has ended.
+    pub(super) fn has_lost_lease(&self) -> bool {
+        self.failed.get() == Some(&JournalRefusal::LeaseLost.into())
+    }
+
     /// Ends the run with a failure. Only the first failure counts.
     pub(super) fn stop(&self, failure: impl FnOnce() -> Failure) {
         self.stopped.send_if_modified(|stopped| match stopped {
