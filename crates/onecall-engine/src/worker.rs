@@ -219,7 +219,11 @@ impl WorkerPool {
         };
         let mut result = tokio::select! {
             result = worker.run(&start, run, output) => result,
-            full = exceeded(self.quota.as_ref()) => Err(full),
+            full = exceeded(self.quota.as_ref()) => {
+                // The program has not noticed, and must not go on to write after its end was reported.
+                worker.kill().await;
+                Err(full)
+            }
         };
         if let Err(failure) = &mut result
             && let Some(reason) = granted.refused().or_else(|| worker.slot.failure())
@@ -371,6 +375,12 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Kills the process, and waits for its end.
+    async fn kill(&mut self) {
+        self.zygote.kill(self.id);
+        _ = tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await;
     }
 
     /// Whether the zygote and this worker died before the program sent anything. The program has

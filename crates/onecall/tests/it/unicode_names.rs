@@ -113,7 +113,7 @@ fn a_spelling_that_two_tools_share_means_neither() {
     let failure = gateway.fails("await mcp__s__ü(a=1)");
     assert!(failure.contains("Did you mean: 'mcp__s___' or 'mcp__s__u_'?"), "{failure}");
     let failure = gateway.fails("tools.ü(a=1)");
-    assert!(failure.contains("mcp__s___ or mcp__s__u_"), "{failure}");
+    assert!(failure.contains("write 'mcp__s___' or 'mcp__s__u_'"), "{failure}");
     // The listed name of a tool means that tool.
     let mut gateway = self::gateway(&["ﬁle", "file"], &json!({}));
     let name = "print((await mcp__s__ﬁle(a=1))['params']['name'])";
