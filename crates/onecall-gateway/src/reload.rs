@@ -23,7 +23,7 @@ pub struct Reloaded {
 
 impl Gateway {
     /// Switches to another configuration. Programs that are running keep the rules they began with.
-    /// Must be called inside a tokio runtime, on a thread that may wait.
+    /// Must be called inside a tokio runtime, on its thread: the servers that start and stop take the same locks.
     pub fn reload(&self, config: Config) -> Reloaded {
         if let Some(recorder) = &self.shared.recorder {
             recorder.add_secrets(redactor(&config));

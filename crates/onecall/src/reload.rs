@@ -83,14 +83,7 @@ impl ConfigWatcher {
                 Some(()) = hangup.recv() => info!("SIGHUP: reading the configuration again"),
                 else => return,
             }
-            // Secrets of users are read from the store, which may take long to answer.
-            let reloaded = Arc::clone(&gateway);
-            let reload = tokio::task::spawn_blocking(move || {
-                self.reload(&reloaded);
-                self
-            });
-            let Ok(watcher) = reload.await else { return };
-            self = watcher;
+            self.reload(&gateway);
         }
     }
 
