@@ -11,7 +11,7 @@ use onecall_core::{
     PolicyRule, Principal, ResolvedCall, RunContext, RunId, RunKind, ServerName, ToolError,
     ToolSpec,
 };
-use onecall_policy::{ExplainedPolicy, ListedPolicy};
+use onecall_policy::{ExplainedPolicy, ListedPolicy, PolicyWarning, is_function};
 use onecall_runtime::UserAccess;
 use serde_json::value::RawValue;
 use thiserror::Error;
@@ -75,28 +75,31 @@ pub struct CallExplanation {
     pub policies: Vec<ExplainedPolicy>,
 }
 
+/// A run whose calls are explained and not made. A run of a program has the digest of an empty one.
+#[must_use]
+pub fn explained_run(principal: Principal, client: &str, kind: RunKind) -> RunContext {
+    RunContext {
+        id: RunId::from_existing("explained"),
+        kind,
+        principal: Arc::new(principal),
+        client: client.to_owned(),
+        program: kind.is_program().then(|| Digest::of("")),
+        language: Language::default(),
+        caller: None,
+    }
+}
+
 impl Gateway {
-    /// Explains how a call of a program of this user would be decided, as a call that is made is decided. `client`
-    /// is the name of the user's client.
+    /// Explains how a call of this run would be decided, as a call that is made is decided.
     #[must_use]
     pub fn explain_call(
         &self,
-        principal: Principal,
-        client: &str,
+        run: RunContext,
         tool: &Arc<ToolSpec>,
         known: &LastKnownTools,
         arguments: &RawValue,
     ) -> CallExplanation {
-        let principal = Arc::new(principal);
-        let run = RunContext {
-            id: RunId::from_existing("explained"),
-            kind: RunKind::Program,
-            principal: Arc::clone(&principal),
-            client: client.to_owned(),
-            program: Some(Digest::of("")),
-            language: Language::default(),
-            caller: None,
-        };
+        let principal = Arc::clone(&run.principal);
         let call = ResolvedCall {
             id: 0,
             name: tool.callable.clone(),
@@ -127,13 +130,21 @@ impl Gateway {
         known: &LastKnownTools,
     ) -> Result<Arc<ToolSpec>, ToolError> {
         let name = tool.callable.clone();
-        if !permits(&self.config().tools, tool) {
+        // The lists are about tools of servers.
+        if !is_function(tool) && !permits(&self.config().tools, tool) {
             return Err(ToolError::NotAvailable { name });
         }
         match known.quarantine_of(tool) {
             Some(quarantined) => Err(ToolError::Quarantined { name, why: quarantined.to_string() }),
             None => Ok(Arc::clone(tool)),
         }
+    }
+
+    /// What does not fit between the policies and the tools that servers listed last.
+    #[must_use]
+    pub fn policy_warnings(&self, known: &LastKnownTools) -> Vec<PolicyWarning> {
+        let policies = self.shared.policies.as_ref().map(|policies| policies.current());
+        policies.map_or(Vec::new(), |policies| policies.recheck(&known.all_tools()))
     }
 
     /// The policies that are in force, in the order of the files and lines.

@@ -44,7 +44,9 @@ pub use fleet::{
     InvalidProof, PROOF_HEADER, ProvenRequest,
 };
 pub use gateway::{Gateway, GatewayStorage, ToolNotFound};
-pub use inspection::{AcceptError, CallExplanation, ChangedPart, ChangedTool, PinChanges};
+pub use inspection::{
+    AcceptError, CallExplanation, ChangedPart, ChangedTool, PinChanges, explained_run,
+};
 pub use last_known_tools::{LastKnownTools, Refresh};
 pub use list_changes::ListChanges;
 pub use listing_store::ListingStore;

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use onecall_bridge::{Bridge, ToolWatch};
+use onecall_bridge::{Bridge, CurrentTools, ToolWatch};
 use onecall_config::{Config, LocalTool};
 use onecall_core::{
     AccessDecision, AccessOutlook, AccessPolicy, AccessRequest, Principal, ServerName, ToolSpec,
 };
-use onecall_policy::{Policies, PolicyErrors, PolicySource, PolicyWarning};
+use onecall_policy::{Policies, PolicyErrors, PolicySource, PolicyWarning, WarningKind};
 
 use crate::Gateway;
 
@@ -102,12 +102,15 @@ impl Gateway {
             {
                 let Some(gateway) = gateway.upgrade() else { return };
                 let Some(in_force) = gateway.shared.policies.clone() else { return };
-                let is_settled = tools.current().is_settled;
+                let CurrentTools { is_settled, unsettled, .. } = tools.current();
                 let tools = all_tools(&gateway.bridge);
                 // Thousands of schemas take long enough to delay other tasks.
                 let check = move || in_force.current().recheck(&tools);
                 let warnings = tokio::task::spawn_blocking(check).await.unwrap_or_default();
-                let texts: Vec<String> = warnings.iter().map(text).collect();
+                // A server that is not needed yet will list its tools when it is.
+                let is_expected = |warning: &&PolicyWarning| matches!(&warning.kind, WarningKind::NotListedYet(it) if unsettled.contains(it));
+                let texts: Vec<String> =
+                    warnings.iter().filter(|it| !is_expected(it)).map(text).collect();
                 // Before that, tools are missing that are about to be listed.
                 if is_settled {
                     texts.iter().filter(|it| !logged.contains(*it)).for_each(|warning| {

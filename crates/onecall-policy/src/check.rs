@@ -176,7 +176,8 @@ fn check_names(policy: &SourcePolicy, known: &KnownTools<'_, '_>, report: &mut R
                 let message = format!(
                     "the server '{server}' has not listed its tools yet, so this policy does nothing for '{name}' until then"
                 );
-                report.warn(WarningKind::NotListedYet, policy.problem_at(&quoted, message));
+                let kind = WarningKind::NotListedYet(server.clone());
+                report.warn(kind, policy.problem_at(&quoted, message));
             }
             ActionName::Shared if policy.effect == PolicyEffect::Permit => {
                 let message = format!(

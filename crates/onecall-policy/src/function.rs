@@ -106,6 +106,12 @@ pub fn function_definition(name: &str) -> Option<ToolSpec> {
     })
 }
 
+/// Whether a definition is that of a function of onecall, and not of a tool of a server.
+#[must_use]
+pub fn is_function(spec: &ToolSpec) -> bool {
+    Function::of(spec).is_some()
+}
+
 /// The servers that a call of a function concerns: those that its arguments could mean, or all.
 pub(crate) fn servers_of_call<'a>(
     arguments: &RawValue,

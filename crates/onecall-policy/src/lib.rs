@@ -29,7 +29,7 @@ mod validate;
 
 pub use explain::{ExplainedPolicy, Explanation, ListedPolicy, PolicyResult};
 pub use files::PolicyFile;
-pub use function::function_definition;
+pub use function::{function_definition, is_function};
 pub use policies::Policies;
 pub use problem::{PolicyErrors, PolicyProblem, PolicyWarning, Position, WarningKind};
 pub use source::{PolicyEffect, PolicySource};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use onecall_core::ServerName;
 use thiserror::Error;
 
 /// A place in a policy file.
@@ -97,10 +98,11 @@ pub struct PolicyWarning {
 }
 
 /// What a warning means for calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WarningKind {
-    /// The policy names a tool that is not known yet. It is checked when the tool appears.
-    NotListedYet,
+    /// The policy names a tool that is not known yet, because this server has not listed its tools. It is
+    /// checked when the tool appears.
+    NotListedYet(ServerName),
     /// The policy does not fit the tool's definition. Calls of the tool that the policy is about are
     /// denied.
     DoesNotFit,

@@ -125,7 +125,8 @@ impl Snapshot {
 }
 
 /// Publishes a new snapshot whenever a server has changed, until the bridge stops. Changes during
-/// the creation of a snapshot are combined in the next one.
+/// the creation of a snapshot are combined in the next one. That all servers end when the bridge stops is no
+/// change of their tools.
 pub(crate) async fn publish_changes(
     changed: Arc<Notify>,
     publish: Arc<watch::Sender<Snapshot>>,
@@ -140,6 +141,9 @@ pub(crate) async fn publish_changes(
         let Snapshot { fleet, catalog, .. } = publish.borrow().clone();
         // With thousands of tools this takes long enough to block other tasks.
         let taken = tokio::task::spawn_blocking(move || Snapshot::of(fleet, &catalog)).await;
+        if *stopping.borrow() {
+            break;
+        }
         let Ok(taken) = taken else { continue };
         publish.send_if_modified(|snapshot| {
             // A snapshot of another fleet is newer than this one.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onecall_core::AccessPolicy;
+use onecall_core::{AccessPolicy, ServerName};
 use onecall_policy::{Policies, WarningKind};
 use serde_json::json;
 
@@ -145,7 +145,8 @@ forbid(principal in Group::"dev", action == Action::"mcp__crm__add_lead", resour
   when { context.input.email like "*@example.com" };"#;
     let email = |required: &[&str]| json!({ "properties": { "email": { "type": "string" } }, "required": required });
     let (policies, warnings) = load(text).unwrap();
-    assert_eq!(warnings.iter().map(|it| it.kind).collect::<Vec<_>>(), [WarningKind::NotListedYet]);
+    let kinds: Vec<_> = warnings.iter().map(|it| it.kind.clone()).collect();
+    assert_eq!(kinds, [WarningKind::NotListedYet(ServerName::new("crm"))]);
     let all = |schema| {
         let mut all = tools();
         all.push(tool("crm", "add_lead", schema, json!({})));

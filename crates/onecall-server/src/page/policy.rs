@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use onecall_core::{Decision, DenyRule, Principal, UserName};
-use onecall_gateway::CallExplanation;
+use onecall_core::{Decision, DenyRule, Principal, RunKind, UserName};
+use onecall_gateway::{CallExplanation, explained_run};
 use onecall_policy::{ExplainedPolicy, ListedPolicy, PolicyEffect, PolicyResult};
 use serde_json::value::RawValue;
 
@@ -141,7 +141,8 @@ async fn explain(context: &PageContext, tool: &str) -> Result<CallExplanation, S
         principal.groups.extend(groups.filter(|group| !group.is_empty()).map(str::to_owned));
     }
     let client = context.query.get("client").unwrap_or_default();
-    Ok(context.gateway.explain_call(principal, client, spec, &known, &arguments))
+    let run = explained_run(principal, client, RunKind::Program);
+    Ok(context.gateway.explain_call(run, spec, &known, &arguments))
 }
 
 fn explanation_text(context: &PageContext, explanation: &CallExplanation) -> Markup {

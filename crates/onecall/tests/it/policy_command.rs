@@ -106,6 +106,42 @@ fn explain_shows_the_decision_and_the_policies() {
     assert_eq!(json["policies"][2]["result"], json!("condition_false"));
 }
 
+/// A server that a command does not need has not listed its tools, which is nothing to warn about.
+#[test]
+fn other_commands_do_not_warn_about_servers_that_they_do_not_need() {
+    let home = home(POLICY);
+    for arguments in [["run", "-e", "print(1)"], ["tools", "--json", "--limit=1"]] {
+        let result = finish(home.onecall_with_config(&arguments));
+        assert!(!result.stderr.contains("WARN"), "{arguments:?}: {result:?}");
+    }
+}
+
+/// A call is decided by more than policies, also where there are none.
+#[test]
+fn explain_knows_lists_pins_and_approvals() {
+    let mut config = json!({
+        "servers": [fixture("shop", &[])],
+        "tools": { "block": ["mcp__shop__echo"] },
+        "approvals": { "ask": ["mcp__shop__add"] },
+    });
+    let home = Home::with_config(&config);
+    let explain = |tool: &str| {
+        let text = shown(&home, &policy(&home, &["explain", "anna", tool, "{}"]));
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    let without_policies = [explain("shop.add"), explain("shop.echo"), explain("list_resources")];
+    home.write("policy/team.cedar", "@id(\"all\") permit(principal, action, resource);\n");
+    config["policy"] = json!("./policy");
+    home.replace_config(&config);
+    let with_policies = [explain("shop.add"), explain("shop.echo"), explain("list_resources")];
+    insta::assert_snapshot!([without_policies, with_policies].concat().join("\n"));
+    let json = policy(&home, &["explain", "anna", "shop.add", "{}", "--json"]);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["decision"], json!("ask"));
+    assert_eq!(json["rule"], json!("approvals.ask: mcp__shop__add"));
+    assert_eq!(json["policies"][0]["result"], json!("satisfied"));
+}
+
 #[test]
 fn test_compares_decisions_with_what_a_file_expects() {
     let home = home(POLICY);

@@ -8,9 +8,9 @@ use onecall_catalog::{Catalog, ToolDefinition};
 use onecall_config::document::{self, Node, Scalar, ScalarKind, Value as Yaml};
 use onecall_core::nearest::nearest;
 use onecall_core::{
-    Digest, Principal, RunContext, RunId, RunKind, ServerName, ToolAnnotations, ToolName, ToolSpec,
-    UserName,
+    Principal, RunContext, RunKind, ServerName, ToolAnnotations, ToolName, ToolSpec, UserName,
 };
+use onecall_gateway::explained_run;
 use onecall_policy::function_definition;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -190,7 +190,7 @@ pub(super) fn principal(user: &str, groups: &[String]) -> anyhow::Result<Princip
     Ok(Principal { user, groups: groups.iter().cloned().collect() })
 }
 
-/// A run of this kind that makes the call. A run of a program has the digest of an empty one.
+/// A run of the kind with this name, or of a program, that makes the call.
 pub(super) fn run(
     principal: Principal,
     client: &str,
@@ -204,15 +204,7 @@ pub(super) fn run(
         let names = kinds.map(RunKind::name).join(", ");
         format!("there is no kind of run '{name}'; there are {names}")
     })?;
-    Ok(RunContext {
-        id: RunId::from_existing("explained"),
-        kind,
-        principal: Arc::new(principal),
-        client: client.to_owned(),
-        program: kind.is_program().then(|| Digest::of("")),
-        language: onecall_core::Language::Python,
-        caller: None,
-    })
+    Ok(explained_run(principal, client, kind))
 }
 
 /// The tool or function that a name refers to, or what may have been meant.

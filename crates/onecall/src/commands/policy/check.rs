@@ -51,7 +51,7 @@ fn as_json(checked: &Result<(usize, Vec<PolicyWarning>), PolicyErrors>) -> Value
     let warning = |warning: &PolicyWarning| {
         let mut value = problem_json(&warning.problem);
         value["kind"] = match warning.kind {
-            WarningKind::NotListedYet => "not_listed_yet",
+            WarningKind::NotListedYet(_) => "not_listed_yet",
             WarningKind::DoesNotFit => "does_not_fit",
             WarningKind::Suspicious => "suspicious",
         }

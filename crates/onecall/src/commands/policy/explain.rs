@@ -1,20 +1,23 @@
-//! `onecall policy explain`: shows how a call would be decided, and why.
+//! `onecall policy explain`: shows how a call would be decided, and why: by the tools that the configuration
+//! permits, pins, policies and the rules of `approvals`.
 
 use std::process::ExitCode;
 
-use onecall_core::AccessRequest;
-use onecall_policy::{ExplainedPolicy, Explanation, PolicyEffect, PolicyResult};
+use onecall_core::text::shell_word;
+use onecall_core::{AskRule, Decision, DenyRule, PolicyRule, ToolSpec};
+use onecall_gateway::{CallExplanation, Refresh};
+use onecall_policy::{ExplainedPolicy, PolicyEffect, PolicyResult};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::ExplainArguments;
 use super::cases::{find_tool, principal, run};
 use super::counted;
-use super::known::{Freshness, configured};
-use super::test::{load, word};
+use super::known::refreshed;
 use crate::cli::Global;
 use crate::commands::call::{arguments, json_arguments};
 use crate::commands::{note, say};
+use crate::setup;
 use crate::terminal::print;
 
 /// How many policies that do not cover the call are listed.
@@ -23,37 +26,98 @@ const MAX_LISTED: usize = 20;
 /// Explains the decision about a call.
 pub(super) fn explain(given: &ExplainArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let run = run(principal(&given.user, &given.groups)?, &given.client, Some(&given.kind))?;
-    let (path, known) = configured(global, Freshness::Known)?;
-    let (policies, warnings) = load(&path, &known)?;
-    warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
-    let tool = match find_tool(&given.tool, &known.tools) {
-        Ok(tool) => tool,
+    let loaded = setup::load(global)?;
+    let explained = setup::tokio_runtime()?.block_on(async {
+        let gateway = setup::gateway_on_demand(loaded)?;
+        let known = refreshed(&gateway, Refresh::Unknown).await;
+        let warnings = gateway.policy_warnings(&known);
+        warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
+        let explained = find_tool(&given.tool, &known.all_tools()).map(|tool| {
+            let arguments = read_arguments(&given.arguments, &tool.input_schema.value())?;
+            let explanation = gateway.explain_call(run, &tool, &known, &arguments);
+            anyhow::Ok((explanation, tool))
+        });
+        gateway.shutdown().await;
+        anyhow::Ok(explained)
+    })?;
+    let (explanation, tool) = match explained {
+        Ok(explained) => explained?,
         Err(message) => {
             say(&format!("error: {message}"));
             return Ok(ExitCode::FAILURE);
         }
     };
-    let arguments: Box<RawValue> = match given.arguments.as_slice() {
-        [object] if object.starts_with(['{', '@']) || object == "-" => json_arguments(object)?,
-        words => to_raw_value(&arguments::read(words, &tool.input_schema.value())?)?,
-    };
-    let request = AccessRequest { run: &run, tool: &tool, arguments: &arguments };
-    let explanation = policies.explain(&request);
     print(&match given.json {
-        true => format!("{:#}\n", as_json(&explanation)),
-        false => as_text(&explanation, &given.user, tool.callable.as_str()),
+        true => format!("{:#}\n", as_json(&explanation, &tool)),
+        false => as_text(&explanation, &given.user, &tool),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_text(explanation: &Explanation, user: &str, tool: &str) -> String {
-    let (decision, rule) = word(&explanation.decision);
-    let decided = match decision {
+fn read_arguments(given: &[String], schema: &Value) -> anyhow::Result<Box<RawValue>> {
+    match given {
+        [object] if object.starts_with(['{', '@']) || object == "-" => json_arguments(object),
+        words => Ok(to_raw_value(&arguments::read(words, schema)?)?),
+    }
+}
+
+/// A decision: its word, the rule behind it, and what the rule says to people.
+struct ExplainedDecision<'a> {
+    word: &'static str,
+    rule: Option<String>,
+    reason: Option<&'a str>,
+    /// The rule and its reason in a sentence.
+    why: String,
+}
+
+impl<'a> ExplainedDecision<'a> {
+    fn of(explanation: &'a CallExplanation, tool: &ToolSpec) -> Self {
+        let by_policy = |word, rule: &'a PolicyRule| Self {
+            word,
+            rule: Some(rule.name.clone()),
+            reason: rule.reason.as_deref(),
+            why: rule.to_string(),
+        };
+        match &explanation.decision {
+            Decision::Allow => match &explanation.permitted_by {
+                Some(rule) => by_policy("allow", rule),
+                None => Self {
+                    word: "allow",
+                    rule: None,
+                    reason: None,
+                    why: "nothing forbids it".to_owned(),
+                },
+            },
+            Decision::Ask(AskRule::Policy(rule)) => by_policy("ask", rule),
+            Decision::Ask(rule) => {
+                Self { word: "ask", rule: Some(rule.name()), reason: None, why: rule.name() }
+            }
+            Decision::Deny(DenyRule::Policy(rule)) => by_policy("deny", rule),
+            Decision::Deny(rule) => Self {
+                word: "deny",
+                rule: Some(rule.name().into_owned()),
+                reason: None,
+                why: match rule {
+                    DenyRule::ToolLists => "`tools` in the configuration excludes it".to_owned(),
+                    DenyRule::Pins => format!(
+                        "it is not as it was pinned; `onecall pin {}` shows the difference",
+                        shell_word(tool.server.as_str())
+                    ),
+                    _ => "no program can call it".to_owned(),
+                },
+            },
+        }
+    }
+}
+
+fn as_text(explanation: &CallExplanation, user: &str, tool: &ToolSpec) -> String {
+    let decision = ExplainedDecision::of(explanation, tool);
+    let decided = match decision.word {
         "allow" => "may call",
         "ask" => "may call, after an approval,",
         _ => "may not call",
     };
-    let mut text = format!("{user} {decided} {tool}: {rule}\n");
+    let mut text = format!("{user} {decided} {}: {}\n", tool.callable, decision.why);
     let with = |wanted: fn(&PolicyResult) -> bool| {
         explanation.policies.iter().filter(move |policy| wanted(&policy.result))
     };
@@ -107,7 +171,7 @@ fn source(policy: &ExplainedPolicy) -> String {
     policy.text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-fn as_json(explanation: &Explanation) -> Value {
+fn as_json(explanation: &CallExplanation, tool: &ToolSpec) -> Value {
     let policy = |policy: &ExplainedPolicy| {
         let (result, why) = match &policy.result {
             PolicyResult::Satisfied => ("satisfied", None),
@@ -125,11 +189,11 @@ fn as_json(explanation: &Explanation) -> Value {
             "result": result, "why": why, "text": policy.text,
         })
     };
-    let (decision, rule) = word(&explanation.decision);
+    let decision = ExplainedDecision::of(explanation, tool);
     json!({
-        "decision": decision,
-        "rule": rule.name,
-        "reason": rule.reason,
+        "decision": decision.word,
+        "rule": decision.rule,
+        "reason": decision.reason,
         "policies": explanation.policies.iter().map(policy).collect::<Vec<_>>(),
     })
 }

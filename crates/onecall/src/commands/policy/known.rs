@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use onecall_config::{Config, LoadedConfig};
 use onecall_core::{ServerName, ToolSpec};
-use onecall_gateway::Refresh;
+use onecall_gateway::{Gateway, LastKnownTools, Refresh};
 
 use crate::cli::Global;
 use crate::{setup, waiting};
@@ -16,8 +16,6 @@ use crate::{setup, waiting};
 pub(super) enum Freshness {
     /// All servers list their tools now.
     Now,
-    /// Servers that have never listed their tools do so now.
-    Known,
     /// No server is started.
     Offline,
 }
@@ -53,20 +51,19 @@ pub(super) fn known_servers(
         let gateway = setup::gateway_on_demand(loaded)?;
         let known = match freshness {
             Freshness::Offline => gateway.last_known_tools().await,
-            Freshness::Known | Freshness::Now => {
-                let refresh = match freshness {
-                    Freshness::Now => Refresh::All,
-                    _ => Refresh::Unknown,
-                };
-                let known = gateway.refresh_known_tools(None, refresh);
-                let known = setup::wait_for_servers(&gateway, known).await;
-                waiting::print_failures(&gateway.status(), "");
-                known
-            }
+            Freshness::Now => refreshed(&gateway, Refresh::All).await,
         };
         gateway.shutdown().await;
         Ok(KnownServers { servers, tools: known.all_tools() })
     })
+}
+
+/// The tools of the servers, after those that `refresh` selects have listed them. Says which servers failed.
+pub(super) async fn refreshed(gateway: &Gateway, refresh: Refresh) -> LastKnownTools {
+    let known = gateway.refresh_known_tools(None, refresh);
+    let known = setup::wait_for_servers(gateway, known).await;
+    waiting::print_failures(&gateway.status(), "");
+    known
 }
 
 /// The servers that policies may name.

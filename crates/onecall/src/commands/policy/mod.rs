@@ -33,15 +33,16 @@ Exit codes: 0 nothing is wrong, 1 there are errors or warnings, 2 the configurat
     },
     /// Show how a call would be decided, and what each policy has to do with it
     #[command(after_help = "\
-Nothing is called. Tools are used as their servers listed them last; only servers whose tools were
-never listed are started.
+Nothing is called. The decision is that of `tools`, pins, policies and `approvals` in the configuration.
+Tools are used as their servers listed them last; only servers whose tools were never listed are started.
 
 Examples:
   onecall policy explain anna mcp__bank__pay amount:=99.5 --group staff
   onecall policy explain anna bank.pay '{\\\"amount\\\": 99.5}' --client editor
   onecall policy explain anna read_resource uri=docs://plan server=wiki
 
-Exit codes: 0 the decision was shown, 1 there is no such tool, 2 the policies cannot be used")]
+Exit codes: 0 the decision was shown, 1 there is no such tool, 2 the configuration or the policies
+cannot be used")]
     Explain(ExplainArguments),
     /// Decide about the calls in a file, and compare with what the file expects
     #[command(after_help = "\

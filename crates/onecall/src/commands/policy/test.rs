@@ -62,8 +62,8 @@ fn servers_if_configured(global: &Global) -> anyhow::Result<KnownServers> {
     }
 }
 
-/// Loads the policies that a command needs.
-pub(super) fn load(
+/// Loads the policies that are tested.
+fn load(
     path: &Path,
     known: &KnownServers,
 ) -> anyhow::Result<(Policies, Vec<onecall_policy::PolicyWarning>)> {
@@ -98,7 +98,7 @@ fn check(case: &Case, policies: &Policies, known: &KnownServers) -> anyhow::Resu
 }
 
 /// The decision in one word, and its rule.
-pub(super) fn word(decision: &AccessDecision) -> (&'static str, &PolicyRule) {
+fn word(decision: &AccessDecision) -> (&'static str, &PolicyRule) {
     match decision {
         AccessDecision::Allow(rule) => ("allow", rule),
         AccessDecision::Deny(rule) => ("deny", rule),
