@@ -2,6 +2,7 @@
 //! or a request to elsewhere. `cargo xtask browser` installs what looks for barriers, opens every page with
 //! every hostile text, and is the longer form.
 
+mod forms;
 mod hostile;
 mod live;
 mod pages;
