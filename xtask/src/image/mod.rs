@@ -1,6 +1,7 @@
 //! `cargo xtask image`: makes the image of `deploy/Dockerfile` without a container engine, by running its
 //! instructions one by one in a root of debootstrap, and checks it under the restrictions of a container.
 
+mod balancer;
 mod container;
 mod dockerfile;
 mod manifests;
@@ -18,8 +19,8 @@ use self::root::ImageSettings;
 const HELP: &str = "\
 Usage: cargo xtask image [--binary FILE]
 
-Checks compose.yaml and kubernetes.yaml of deploy against the schemas of Compose and Kubernetes.
-Then it runs the instructions of the default stage of deploy/Dockerfile, except the build itself, in a root that
+Checks compose.yaml and kubernetes.yaml of deploy against the schemas of Compose and Kubernetes, and nginx.conf
+with nginx, if that is installed, in front of servers that die and refuse. Then it runs the instructions of the default stage of deploy/Dockerfile, except the build itself, in a root that
 debootstrap makes below target/image, and then the image as compose.yaml does: read-only root, user 10001,
 no capabilities, Docker's seccomp profile, namespaces of its own. --binary names the onecall to put in; by
 default one is built. Needs root, debootstrap and the network.
@@ -37,6 +38,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         _ => return Err(HELP.to_owned()),
     };
     manifests::check()?;
+    balancer::check()?;
     if let Some(missing) = missing() {
         println!("skipped: {missing}; neither the image nor its commands are tested");
         return Ok(());
@@ -70,15 +72,17 @@ fn missing() -> Option<&'static str> {
     if !is_root {
         return Some("only root can make the root of an image");
     }
-    let has = |program: &str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-    };
     if !has("debootstrap") {
         return Some("debootstrap is not installed");
     }
     let has_tools = has("unshare") && has("nsenter") && has("ip");
     (!has_tools).then_some("unshare, nsenter or ip is not installed")
+}
+
+/// Whether a program is installed.
+fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn check(container: &mut Container<'_>, settings: &ImageSettings) -> Result<(), String> {
