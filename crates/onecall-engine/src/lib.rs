@@ -61,12 +61,6 @@ pub fn is_protected_file_name(name: &str) -> bool {
 /// The main function of a process that an engine starts; it gets one argument.
 type ProcessMain = fn(&str) -> ExitCode;
 
-/// Whether an engine has started this process, as a zygote or to examine an interpreter.
-#[must_use]
-pub fn is_zygote() -> bool {
-    process_main().is_some()
-}
-
 /// Runs the zygote if an engine has started this process as one. An application that uses its own
 /// binary as the `executable` of the engines must call this first in `main`, and exit with the code
 /// that it returns.

@@ -37,12 +37,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // A helper process inherits the gateway's setting.
-    if onecall_engine::is_zygote() {
-        system::use_huge_pages();
-    } else {
-        system::use_small_pages();
-    }
+    system::use_small_pages();
     let command = || {
         // A store or a log that reaches `ulimit -f` is a failed write, as on a full disk. Where the
         // system refuses that, such a write ends the process, as it does by default.

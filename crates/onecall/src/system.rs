@@ -24,19 +24,13 @@ fn account_name(accounts: &str, user: u32) -> Option<String> {
     accounts.lines().find_map(name)
 }
 
-/// Disables huge pages for this process; this must happen first, because memory in use is not
-/// changed. Huge pages speed up programs that handle much data. The gateway handles little, and
-/// would only use more memory.
+/// Disables huge pages for this process and those that it starts; this must happen first, because memory
+/// in use is not changed. Huge pages speed up programs that handle much data, so a zygote enables them again. The
+/// gateway handles little data, and would only use more memory.
 #[cfg(target_os = "linux")]
 pub(crate) fn use_small_pages() {
     // An error means that the kernel has no huge pages.
     _ = rustix::thread::disable_transparent_huge_pages(true);
-}
-
-/// Enables huge pages for this process.
-#[cfg(target_os = "linux")]
-pub(crate) fn use_huge_pages() {
-    _ = rustix::thread::disable_transparent_huge_pages(false);
 }
 
 /// Gives memory back that only the start of this process needed.
@@ -60,10 +54,6 @@ pub(crate) fn close_to_other_processes() -> io::Result<()> {
 /// Does nothing: this system chooses the size of pages itself.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn use_small_pages() {}
-
-/// Does nothing: this system chooses the size of pages itself.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn use_huge_pages() {}
 
 /// Does nothing: this system decides itself what stays in memory.
 #[cfg(not(target_os = "linux"))]

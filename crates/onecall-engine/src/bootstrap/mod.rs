@@ -28,7 +28,11 @@ macro_rules! compiled {
     ($path:literal, $name:literal, $file:literal) => {
         $crate::bootstrap::CompiledModule {
             name: $name,
-            code: || rustpython_vm::py_compile!(file = $path, module_name = $file),
+            code: || {
+                // The macro does not tell the compiler that it has read a file.
+                const _: &str = include_str!($path);
+                rustpython_vm::py_compile!(file = $path, module_name = $file)
+            },
         }
     };
 }

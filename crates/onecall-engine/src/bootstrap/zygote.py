@@ -7,8 +7,8 @@ socket. When a worker ends, the zygote sends `X`, its id and its exit status; if
 forked, it sends `N`, the id and the error number. Only this process reaps and kills its children,
 so a reused process id can never be hit.
 
-The zygote forks workers as soon as they can run programs. While there is nothing else to do, it goes on to
-prepare itself for later workers, and sends `W` when that is done.
+The zygote forks workers as soon as they can run programs. When nothing was asked of it for a moment, it goes on
+to prepare itself for later workers, and sends `W` when that is done.
 """
 
 import errno
@@ -19,7 +19,7 @@ import signal
 import socket
 import struct
 import sys
-from time import sleep
+from time import monotonic, sleep
 
 import _onecall as wire
 import _onecall_loop
@@ -59,6 +59,12 @@ assert await mcp__example__tool(line=2) == {} and answers == [{}, {}]
 # closely, or many arrive at once, they would have to wait for it.
 IDLE_MILLISECONDS = 15
 
+# The preparation begins when nothing was asked for this many milliseconds, but at the latest after this many
+# seconds. The first worker tests the sandbox and the second one often has a program at once: steps of the
+# preparation would take processor time from them, and the zygote notices the end of the test between steps only.
+QUIET_MILLISECONDS = 40
+LATEST_PREPARATION = 0.4
+
 # In seconds. The gateway kills a worker whose program has ended much sooner.
 EXIT_DELAY = 60
 
@@ -90,9 +96,12 @@ def serve():
     workers = {}
     killed = set()
     gc.enable()
-    preparation = prepare()
+    preparation, patience = prepare(), QUIET_MILLISECONDS
+    latest = monotonic() + LATEST_PREPARATION
     while True:
-        ready = [fd for fd, _ in poll.poll(0 if preparation else None)]
+        ready = [fd for fd, _ in poll.poll(patience if preparation else None)]
+        if not ready or monotonic() > latest:
+            patience = 0
         if preparation and not ready and next(preparation, DONE) is DONE:
             preparation = None
             control.sendall(EXIT.pack(b"W", 0, 0))
@@ -112,7 +121,7 @@ def serve():
                     control.sendall(EXIT.pack(b"N", worker, error.errno))
                 else:
                     if pid == 0:
-                        become_worker(control, woken, waker, *sockets)
+                        become_worker(preparation is None, control, woken, waker, *sockets)
                     workers[pid] = worker
                 for connection in sockets:
                     os.close(connection)
@@ -135,7 +144,6 @@ def prepare():
         if failure is not None:
             raise RuntimeError(failure.text)
         yield
-    gc.collect()
     wire.prepare_memory_for_forks()
     gc.freeze()
 
@@ -185,8 +193,9 @@ def end_with_namespace(error):
         os._exit(1)
 
 
-def become_worker(control, woken, waker, connection, *files):
-    """Runs a worker in this process. Never returns."""
+def become_worker(is_prepared, control, woken, waker, connection, *files):
+    """Runs a worker in this process. Never returns. A worker that was forked before the zygote was prepared does
+    not warm up: it is used at once or never."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.close(woken)
@@ -196,7 +205,7 @@ def become_worker(control, woken, waker, connection, *files):
     os.close(connection)
     os.setsid()
     try:
-        failure = warm_up() if is_idle() else None
+        failure = warm_up() if is_prepared and is_idle() else None
         wire.attach(*files)
         if failure is not None:
             wire.finish("", *_onecall_program.encode_failure(failure))

@@ -71,6 +71,7 @@ const SETUP_SIZE: usize = 1024 * 1024;
 /// Runs the zygote on this process's stdin until the gateway closes it. `plan` is the argument that
 /// the engine started this process with; it describes the sandbox of the workers.
 pub fn run_zygote(plan: &str) -> ExitCode {
+    system::allow_large_pages();
     match become_zygote(plan) {
         Ok(never) => match never {},
         Err(StartupError::Sandbox(error) | StartupError::Execution(error)) => print_error(&error),

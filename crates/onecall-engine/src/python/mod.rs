@@ -28,6 +28,10 @@ use crate::worker_process::sandbox;
 /// references to file functions.
 const FILES: CompiledModule = compiled!("files.py", "_onecall_files", "<onecall>/files.py");
 
+/// The module that puts off loading parts of the standard library. It runs before the bootstrap, which imports them.
+const LAZY_MODULES: CompiledModule =
+    compiled!("lazy_modules.py", "_onecall_lazy_modules", "<onecall>/lazy_modules.py");
+
 /// The modules that fix parts of this interpreter's library. They run after the bootstrap.
 const PATCHES: &[CompiledModule] = &[
     compiled!("hashes.py", "_onecall_hashes", "<onecall>/hashes.py"),
@@ -85,7 +89,7 @@ fn isolate(plan: &str) -> io::Result<JailMode> {
 fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {
     // Without a sandbox, programs open files themselves.
     let files = (mode != JailMode::Off).then_some(FILES);
-    for module in files.iter().chain(COMPILED_MODULES).chain(PATCHES) {
+    for module in files.iter().chain([&LAZY_MODULES]).chain(COMPILED_MODULES).chain(PATCHES) {
         run_module(module, vm)?;
     }
     let zygote = vm.import("_onecall_zygote", 0)?;

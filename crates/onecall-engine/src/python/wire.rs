@@ -90,7 +90,7 @@ mod native {
     #[pyfunction]
     fn prepare_memory_for_forks(vm: &VirtualMachine) -> PyResult<()> {
         immortal::make_objects_immortal(vm)?;
-        system::use_large_pages();
+        system::prepare_memory_for_forks();
         Ok(())
     }
 

@@ -11,11 +11,11 @@ mod other;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, enlarge_pipe, open_memory_usage, packet_sockets,
-    use_large_pages,
+    ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, allow_large_pages, enlarge_pipe,
+    open_memory_usage, packet_sockets, prepare_memory_for_forks,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
-    ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, enlarge_pipe, open_memory_usage, packet_sockets,
-    use_large_pages,
+    ExitWatch, RECEIVE_FLAGS, SEND_FLAGS, Wakeup, allow_large_pages, enlarge_pipe,
+    open_memory_usage, packet_sockets, prepare_memory_for_forks,
 };

@@ -32,7 +32,10 @@ pub(crate) fn enlarge_pipe(_pipe: impl AsFd, _bytes: usize) -> io::Result<()> {
 }
 
 /// Does nothing: other systems choose the size of pages themselves.
-pub(crate) fn use_large_pages() {}
+pub(crate) fn allow_large_pages() {}
+
+/// Does nothing: other systems decide themselves about pages.
+pub(crate) fn prepare_memory_for_forks() {}
 
 /// A descriptor by which one thread wakes another that polls it.
 #[derive(Debug)]

@@ -32,6 +32,7 @@ use rustix::process::{Resource, getrlimit};
 use wire::StartedProgram;
 
 use crate::sandbox_plan::SandboxPlan;
+use crate::system;
 use crate::worker_process::sandbox;
 
 /// The usual stack size of a process, used if there is no limit.
@@ -44,6 +45,7 @@ const WARM_UP: &str = include_str!("prelude/warm_up.ts");
 /// Runs the zygote on this process's stdin until the gateway closes it. `plan` is the argument that
 /// the engine started this process with; it describes the sandbox of the workers.
 pub fn run_zygote(plan: &str) -> ExitCode {
+    system::allow_large_pages();
     match isolate(plan).and_then(|()| JavaScriptEngine::new()).and_then(|engine| engine.serve()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

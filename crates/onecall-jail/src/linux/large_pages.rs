@@ -9,7 +9,16 @@ use std::{fs, io};
 /// The size of a large page on the usual machines. On others, the advice below is refused.
 const LARGE_PAGE: usize = 2 * 1024 * 1024;
 
-/// Moves the data of this process into large pages, where it fills them. A fork then copies one entry for
+/// The size of a small page.
+const SMALL_PAGE: usize = 4096;
+
+const SMALL_PAGES: usize = LARGE_PAGE / SMALL_PAGE;
+
+/// How many small pages have to be in use to take a large page for them: the others would be memory that nothing
+/// uses.
+const WORTHWHILE: usize = SMALL_PAGES * 7 / 8;
+
+/// Moves the data of this process into large pages, where it fills most of them. A fork then copies one entry for
 /// each of them instead of 512, and so does the end of the forked process. A system that cannot do it leaves
 /// everything as it is.
 ///
@@ -19,10 +28,21 @@ pub fn use_large_pages() -> io::Result<()> {
     let maps = fs::read_to_string("/proc/self/maps")?;
     for page in data(&maps).into_iter().flat_map(large_pages) {
         let address = with_exposed_provenance_mut::<c_void>(page);
+        if used_pages(address) < WORTHWHILE {
+            continue;
+        }
         // SAFETY: the advice changes where data is, and neither its address nor its content.
         unsafe { libc::madvise(address, LARGE_PAGE, libc::MADV_COLLAPSE) };
     }
     Ok(())
+}
+
+/// How many small pages at the address of a large one are in use.
+fn used_pages(address: *mut c_void) -> usize {
+    let mut residency = [0u8; SMALL_PAGES];
+    // SAFETY: the list has an entry for each small page.
+    let result = unsafe { libc::mincore(address, LARGE_PAGE, residency.as_mut_ptr()) };
+    if result == 0 { residency.iter().filter(|entry| *entry & 1 != 0).count() } else { 0 }
 }
 
 /// The addresses of private memory without a file, in the text of `/proc/self/maps`.

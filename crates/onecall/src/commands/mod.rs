@@ -78,7 +78,11 @@ pub(crate) fn run(mut cli: Cli) -> ExitCode {
         .context("cannot keep other processes from reading this one's memory")
         .and_then(|()| container::apply_defaults(&mut cli).context("cannot log to stdout"));
     let done = prepared.and_then(|()| match cli.command {
-        Command::Guard => Ok(onecall_bridge::run_guard().map(|()| ExitCode::SUCCESS)?),
+        Command::Guard => {
+            // The guard waits as long as the gateway runs.
+            system::release_start_memory();
+            Ok(onecall_bridge::run_guard().map(|()| ExitCode::SUCCESS)?)
+        }
         Command::CountTokens => token_counter::count_tokens(),
         command => dispatch(command, &cli.global),
     });

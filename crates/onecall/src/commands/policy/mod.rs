@@ -33,8 +33,9 @@ Exit codes: 0 nothing is wrong, 1 there are errors or warnings, 2 the configurat
     },
     /// Show how a call would be decided, and what each policy has to do with it
     #[command(after_help = "\
-Nothing is called. The decision is that of `tools`, pins, policies and `approvals` in the configuration.
-Tools are used as their servers listed them last; only servers whose tools were never listed are started.
+Nothing is called. The decision is that of `tools`, pins, policies and `approvals` in the
+configuration. Tools are used as their servers listed them last; only servers whose tools were never
+listed are started.
 
 Examples:
   onecall policy explain anna mcp__bank__pay amount:=99.5 --group staff
