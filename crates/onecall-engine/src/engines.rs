@@ -188,6 +188,14 @@ impl Engines {
         self.candidates(Language::default(), None)?.first.warm_up().await
     }
 
+    /// Returns when the default engine, which [`warm_up`](Self::warm_up) has started, has prepared itself as far as it
+    /// can.
+    pub async fn prepared(&self) {
+        if let Ok(candidates) = self.candidates(Language::default(), None) {
+            candidates.first.prepared().await;
+        }
+    }
+
     /// Runs one program to its end. Returns the value of its last expression as JSON if that was
     /// requested. Dropping the future kills the program.
     pub async fn run(

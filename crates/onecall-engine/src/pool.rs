@@ -164,6 +164,14 @@ impl WorkerPool {
         self.check_sandbox(&zygote).await.map(drop)
     }
 
+    /// Returns when the zygote has prepared itself as far as it can, or is gone.
+    pub(crate) async fn prepared(&self) {
+        let zygote = self.state().living_zygote();
+        let Some(mut is_prepared) = zygote.map(|zygote| zygote.is_prepared()) else { return };
+        // An error means that the zygote is gone.
+        _ = is_prepared.wait_for(|is_prepared| *is_prepared).await;
+    }
+
     /// Forks a worker, which tests its sandbox and returns its report.
     pub(crate) async fn test_sandbox(&self) -> Result<SandboxReport, EngineError> {
         let zygote = self.refill(&mut self.state())?;

@@ -61,6 +61,13 @@ impl RegisteredEngine {
         self.pool().await?.workers.warm_up().await
     }
 
+    /// Returns when the engine has prepared itself as far as it can. It must have been started.
+    pub(crate) async fn prepared(&self) {
+        if let Some(pool) = self.pool.get() {
+            pool.workers.prepared().await;
+        }
+    }
+
     /// How many workers it has started.
     pub(crate) fn workers_started(&self) -> u64 {
         self.pool.get().map_or(0, |pool| pool.workers.forked())

@@ -384,6 +384,11 @@ impl Gateway {
         }
     }
 
+    /// Returns when the start is over: the engine that was warmed up has prepared itself as far as it can.
+    pub async fn prepared(&self) {
+        self.shared.engines.prepared().await;
+    }
+
     /// What programs may do with files in the workspace.
     #[must_use]
     pub fn workspace(&self) -> Option<WorkspaceAccess> {

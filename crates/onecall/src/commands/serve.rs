@@ -69,6 +69,7 @@ fn gateway(
     let warming = Arc::clone(&gateway);
     tokio::spawn(async move {
         warming.warm_up().await;
+        warming.prepared().await;
         system::release_start_memory();
     });
     tokio::spawn(watcher.reload_on_change(Arc::clone(&gateway)));
