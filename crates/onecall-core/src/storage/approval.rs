@@ -10,6 +10,9 @@ pub struct StoredQuestion {
     pub question: ApprovalQuestion,
     /// Whether it is open, and the answer if it was answered.
     pub state: QuestionState,
+    /// When a gateway announces the question to its webhook, unless that is done by then. `None` if it is
+    /// done, or the gateway that asked has no webhook.
+    pub announce: Option<Timestamp>,
 }
 
 /// What has become of a question.
@@ -78,11 +81,16 @@ pub trait Approvals: Send + Sync {
     /// A question that is still open may from now on be answered in the ways of the new one.
     /// If the run has ended, the question is not stored, and the result says that it is withdrawn.
     /// A run with an open question waits from the same moment on, so that no crash can leave a
-    /// question that no process continues.
+    /// question that no process continues. A new question is to be announced: by the caller, and by other
+    /// processes from `announce` on if that is not [done](Self::end_announcement) by then.
     ///
     /// # Errors
     /// If the store cannot be written.
-    fn add_question(&self, question: &ApprovalQuestion) -> Result<StoredQuestion, StoreError>;
+    fn add_question(
+        &self,
+        question: &ApprovalQuestion,
+        announce: Option<Timestamp>,
+    ) -> Result<StoredQuestion, StoreError>;
 
     /// The question with this id, if it is stored.
     ///
@@ -95,6 +103,25 @@ pub trait Approvals: Send + Sync {
     /// # Errors
     /// If the store cannot be read.
     fn questions(&self, filter: &QuestionFilter) -> Result<Vec<StoredQuestion>, StoreError>;
+
+    /// Takes over the announcement of questions of a run, which are given with their
+    /// [`announce`](StoredQuestion::announce): from now on the caller announces them, and other processes only
+    /// from `until` on. The result has those that are open and that no other process has taken over.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn claim_announcement(
+        &self,
+        run: &RunId,
+        questions: &[(ItemId, Timestamp)],
+        until: Timestamp,
+    ) -> Result<Vec<ItemId>, StoreError>;
+
+    /// Notes that questions of a run have been announced, so that no process does it again.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn end_announcement(&self, run: &RunId, items: &[ItemId]) -> Result<(), StoreError>;
 
     /// Answers a question. The first answer that fits the question and comes in one of its ways
     /// counts. An approval that covers later calls is kept as a [`Grant`].

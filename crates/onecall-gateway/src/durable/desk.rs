@@ -19,10 +19,6 @@ use super::grants::covers;
 use super::live::{Announcement, LiveRun};
 use super::{DurableRuns, lock};
 
-/// How long a question waits for others of the same run before it is announced, so that parallel
-/// calls are announced together.
-const GATHER_TIME: Duration = Duration::from_millis(100);
-
 /// Who answers for a question that has expired.
 const NOBODY: &str = "onecall";
 
@@ -43,8 +39,8 @@ impl DurableRuns {
         // Held until the question is a part of the run, so that the run is not stored as running.
         let mut stored_waiting = live.stored_waiting.lock().await;
         let added = {
-            let question = question.clone();
-            self.with_stored(&live, move |store| store.add_question(&question))
+            let (question, announce) = (question.clone(), self.announcement_of(question.asked));
+            self.with_stored(&live, move |store| store.add_question(&question, announce))
                 .await
                 .map_err(|error| DeskError::Unavailable { reason: error.to_string() })?
         };
@@ -124,19 +120,6 @@ impl DurableRuns {
             Ok(false) => live.stop(super::StopReason::LeaseLost),
             Err(error) => tracing::warn!("the state of run {} is not stored: {error}", live.id),
         }
-    }
-
-    /// Announces the questions of a run, together with those that follow at once.
-    fn announce_soon(&self, live: &Arc<LiveRun>) {
-        let Some(webhook) = self.webhook.clone() else { return };
-        let live = Arc::clone(live);
-        tokio::spawn(async move {
-            tokio::time::sleep(GATHER_TIME).await;
-            let items = live.take_unannounced();
-            if !items.is_empty() {
-                webhook.announce(&live.id, &items);
-            }
-        });
     }
 
     /// Answers a question. The first answer counts.

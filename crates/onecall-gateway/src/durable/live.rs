@@ -53,7 +53,7 @@ struct LiveState {
 pub(super) enum Announcement {
     /// The question is new.
     Due,
-    /// The question was announced when it was first asked.
+    /// The question was asked before. If it has not been announced, that is done when the store is looked at.
     Done,
 }
 

@@ -6,6 +6,7 @@
 //! `store_watch.rs` notices them. A run that waits long is let go, and continued from its journal
 //! when it is answered (`resume.rs`).
 
+mod announcements;
 mod answer;
 mod configuration;
 mod desk;

@@ -1,6 +1,6 @@
 //! Looks for changes of the store that other processes make: answers to questions, runs that were
-//! cancelled, and runs that can be continued here. It also closes questions that have expired, and
-//! lets runs go that wait for long.
+//! cancelled, and runs that can be continued here. It also closes questions that have expired,
+//! announces those that were not announced, and lets runs go that wait for long.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -13,6 +13,7 @@ use onecall_core::storage::{
 };
 use onecall_core::{ItemId, QuestionKind, RunId, Timestamp};
 
+use super::announcements::is_due;
 use super::live::StopReason;
 use super::{DurableRuns, lock};
 use crate::Gateway;
@@ -53,6 +54,8 @@ struct WaitingRuns {
     open: HashSet<ItemId>,
     /// The questions that have expired.
     expired: Vec<(ItemId, QuestionKind)>,
+    /// The open questions of this configuration that no gateway has announced in time.
+    to_announce: Vec<StoredQuestion>,
     /// The runs without a process that wait.
     orphans: HashMap<RunId, Orphan>,
     /// Those of them that have an answer which was not there before, or that could not be continued
@@ -121,7 +124,9 @@ impl DurableRuns {
         self.stop_lost_runs().await?;
         let now = Timestamp::now();
         let known = lock(&self.orphans).clone();
-        let waiting = self.with_store(move |store| waiting_runs(store, &known, now)).await?;
+        let configuration = self.configuration();
+        let waiting =
+            self.with_store(move |store| waiting_runs(store, &known, &configuration, now)).await?;
         for (item, kind) in waiting.expired {
             self.expire(item, kind).await;
         }
@@ -134,6 +139,7 @@ impl DurableRuns {
         *lock(&self.orphans) = waiting.orphans;
         let gateway = gateway.upgrade().filter(|gateway| !gateway.is_draining());
         if let (true, Some(gateway)) = (self.takes_up.load(Ordering::Relaxed), gateway) {
+            self.announce_due(waiting.to_announce, now).await;
             for run in waiting.answered {
                 self.take_up_answered(&gateway, &run).await;
             }
@@ -229,11 +235,13 @@ impl DurableRuns {
     }
 }
 
-/// Reads which runs wait. `known` are the runs without a process of the last time: one that still has
-/// as many open questions has no new answer, but it may have one that it could not be continued with.
+/// Reads which runs wait, and which of their questions are to be announced. `known` are the runs without a
+/// process of the last time: one that still has as many open questions has no new answer, but it may have
+/// one that it could not be continued with.
 fn waiting_runs(
     store: &dyn DurableStore,
     known: &HashMap<RunId, Orphan>,
+    configuration: &str,
     now: Timestamp,
 ) -> Result<WaitingRuns, StoreError> {
     let questions = store.questions(&QuestionFilter { run: None, open: true })?;
@@ -243,11 +251,19 @@ fn waiting_runs(
     for stored in &questions {
         *open_count.entry(stored.question.run.clone()).or_default() += 1;
     }
-    let open = questions.into_iter().map(|it| it.question.item).collect();
+    let open = questions.iter().map(|it| it.question.item.clone()).collect();
+    let runs = store.durable_runs(false)?;
+    let of_configuration: HashSet<&RunId> =
+        runs.iter().filter(|run| run.configuration == configuration).map(|run| &run.id).collect();
+    let mut to_announce = questions;
+    to_announce.retain(|it| {
+        let is_due = it.announce.is_some_and(|announce| is_due(announce, now));
+        is_due && it.question.expires > now && of_configuration.contains(&it.question.run)
+    });
     let has_no_process =
         |run: &DurableRun| run.lease.as_ref().is_none_or(|lease| lease.until <= now);
     let (mut orphans, mut answered, mut interrupted) = (HashMap::new(), Vec::new(), Vec::new());
-    for run in store.durable_runs(false)?.into_iter().filter(has_no_process) {
+    for run in runs.into_iter().filter(has_no_process) {
         if run.state != DurableState::Waiting {
             interrupted.push(run);
             continue;
@@ -265,7 +281,7 @@ fn waiting_runs(
             answered.push(run);
         }
     }
-    Ok(WaitingRuns { open, expired, orphans, answered, interrupted })
+    Ok(WaitingRuns { open, expired, to_announce, orphans, answered, interrupted })
 }
 
 /// Whether a run that waits has an answer that it does not know yet: one that came after the
@@ -307,7 +323,7 @@ mod tests {
             ways: ApprovalWay::CONFIGURABLE.to_vec(),
         };
         let state = answered.map_or(QuestionState::Open, |at| QuestionState::Answered(verdict(at)));
-        StoredQuestion { question, state }
+        StoredQuestion { question, state, announce: None }
     }
 
     #[test]

@@ -1,16 +1,20 @@
 //! Announces questions to a web address. The request is signed, so that its receiver can check who
 //! sent it; it never delays a run, and it cannot answer a question.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
 use onecall_core::text::{cut, visible_json};
-use onecall_core::{ApprovalQuestion, RunId, Secret, Timestamp};
+use onecall_core::{ApprovalQuestion, ItemId, RunId, Secret, Timestamp};
 use onecall_runtime::Redactor;
 use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::Sha256;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::lock;
 
 /// The header with the time of the request in seconds since 1970.
 const TIMESTAMP_HEADER: &str = "onecall-timestamp";
@@ -22,18 +26,13 @@ const SIGNATURE_HEADER: &str = "onecall-signature";
 /// The time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The pauses before further attempts.
-const RETRY_DELAYS: [Duration; 4] = [
-    Duration::from_secs(1),
-    Duration::from_secs(5),
-    Duration::from_secs(30),
-    Duration::from_secs(120),
-];
+/// The pauses before further attempts of one delivery.
+const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 
 /// The longest arguments in an announcement, in tokens.
 const ARGUMENT_TOKENS: usize = 500;
 
-/// How many announcements may be on their way at once; further ones are dropped and logged.
+/// How many announcements may be on their way at once; further ones are made later.
 const MAX_PENDING: usize = 64;
 
 /// A web address that questions are announced to.
@@ -42,7 +41,17 @@ pub(crate) struct Webhook {
     url: Url,
     secret: Secret,
     redactor: Redactor,
-    pending: Arc<tokio::sync::Semaphore>,
+    pending: Arc<Semaphore>,
+    /// The questions that are being announced.
+    under_way: Arc<Mutex<HashSet<ItemId>>>,
+}
+
+/// Questions of a run that are being announced by this process, until this is dropped.
+pub(crate) struct Delivery {
+    run: RunId,
+    questions: Vec<ApprovalQuestion>,
+    under_way: Arc<Mutex<HashSet<ItemId>>>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Webhook {
@@ -53,36 +62,36 @@ impl Webhook {
         let client = onecall_login::http::client(&url)
             .inspect_err(|error| tracing::warn!("approvals.webhook cannot be used: {error}"))
             .ok()?;
-        let pending = Arc::new(tokio::sync::Semaphore::new(MAX_PENDING));
-        Some(Self { client, url, secret, redactor, pending })
+        let (pending, under_way) = (Arc::new(Semaphore::new(MAX_PENDING)), Arc::default());
+        Some(Self { client, url, secret, redactor, pending, under_way })
     }
 
-    /// Announces the questions of a run in the background.
-    pub(crate) fn announce(self: &Arc<Self>, run: &RunId, items: &[ApprovalQuestion]) {
-        let Ok(permit) = Arc::clone(&self.pending).try_acquire_owned() else {
-            tracing::warn!("too many announcements are under way: that of run {run} is dropped");
-            return;
-        };
-        let (hook, run) = (Arc::clone(self), run.clone());
-        let body = announcement(&run, items, &self.redactor).to_string();
-        tokio::spawn(async move {
-            hook.deliver(&run, &body).await;
-            drop(permit);
-        });
+    /// Begins to announce questions of a run, except those that are being announced already; `None` if there are
+    /// no others, or too many announcements are on their way.
+    pub(super) fn begin(&self, run: &RunId, questions: Vec<ApprovalQuestion>) -> Option<Delivery> {
+        let permit = Arc::clone(&self.pending).try_acquire_owned().ok()?;
+        let mut under_way = lock(&self.under_way);
+        let questions: Vec<_> =
+            questions.into_iter().filter(|it| under_way.insert(it.item.clone())).collect();
+        drop(under_way);
+        if questions.is_empty() {
+            return None;
+        }
+        let under_way = Arc::clone(&self.under_way);
+        Some(Delivery { run: run.clone(), questions, under_way, _permit: permit })
     }
 
-    async fn deliver(&self, run: &RunId, body: &str) {
+    /// Posts an announcement, more than once if that fails. The error says why the last attempt has failed.
+    pub(super) async fn deliver(&self, delivery: &Delivery) -> Result<(), String> {
+        let body = announcement(&delivery.run, &delivery.questions, &self.redactor).to_string();
         let mut delays = RETRY_DELAYS.iter();
         loop {
-            let problem = match self.post(body).await {
-                Ok(status) if status.is_success() => return,
+            let problem = match self.post(&body).await {
+                Ok(status) if status.is_success() => return Ok(()),
                 Ok(status) => status.to_string(),
                 Err(error) => onecall_login::http::cause(&error),
             };
-            let Some(delay) = delays.next() else {
-                tracing::warn!("approvals.webhook: run {run} could not be announced: {problem}");
-                return;
-            };
+            let Some(delay) = delays.next() else { return Err(problem) };
             tokio::time::sleep(*delay).await;
         }
     }
@@ -98,6 +107,38 @@ impl Webhook {
             .header(TIMESTAMP_HEADER, timestamp)
             .body(body.to_owned());
         Ok(request.send().await?.status())
+    }
+}
+
+impl Delivery {
+    /// The questions that are announced.
+    pub(super) fn items(&self) -> Vec<ItemId> {
+        self.questions.iter().map(|question| question.item.clone()).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.questions.is_empty()
+    }
+
+    /// Leaves out all questions but these.
+    pub(super) fn retain(&mut self, items: &[ItemId]) {
+        let mut under_way = lock(&self.under_way);
+        self.questions.retain(|question| {
+            let is_kept = items.contains(&question.item);
+            if !is_kept {
+                under_way.remove(&question.item);
+            }
+            is_kept
+        });
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        let mut under_way = lock(&self.under_way);
+        for question in &self.questions {
+            under_way.remove(&question.item);
+        }
     }
 }
 

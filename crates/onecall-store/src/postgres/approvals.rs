@@ -19,19 +19,23 @@ use crate::rows::grants::{COLUMNS as GRANT_COLUMNS, GrantScope, read_grant};
 use crate::rows::questions::check_answer;
 
 impl Approvals for PostgresStore {
-    fn add_question(&self, question: &ApprovalQuestion) -> Result<StoredQuestion, StoreError> {
+    fn add_question(
+        &self,
+        question: &ApprovalQuestion,
+        announce: Option<Timestamp>,
+    ) -> Result<StoredQuestion, StoreError> {
         self.write_durably(Some(Topic::Runs), async |queries| {
             queries.lock(Exclusive::Questions(question.run.as_str())).await?;
             durable_runs::lock(queries, [&question.run]).await?;
             if durable_runs::has_ended(queries, &question.run).await? {
                 let state = QuestionState::Withdrawn;
-                return Ok(StoredQuestion { question: question.clone(), state });
+                return Ok(StoredQuestion { question: question.clone(), state, announce: None });
             }
             let stored = match questions::find(queries, &question.item).await? {
                 Some(stored) if stored.question.kind == question.kind => {
                     questions::renew_ways(queries, stored, question).await
                 }
-                _ => questions::replace(queries, question).await,
+                _ => questions::replace(queries, question, announce).await,
             }?;
             if stored.state == QuestionState::Open {
                 durable_runs::begin_to_wait(queries, &question.run).await?;
@@ -46,6 +50,31 @@ impl Approvals for PostgresStore {
 
     fn questions(&self, filter: &QuestionFilter) -> Result<Vec<StoredQuestion>, StoreError> {
         self.read(async |queries| questions::list(queries, filter).await)
+    }
+
+    fn claim_announcement(
+        &self,
+        run: &RunId,
+        questions: &[(ItemId, Timestamp)],
+        until: Timestamp,
+    ) -> Result<Vec<ItemId>, StoreError> {
+        self.write_durably(None, async |queries| {
+            durable_runs::lock(queries, [run]).await?;
+            let mut claimed = Vec::new();
+            for (item, from) in questions {
+                if questions::postpone_announcement(queries, item, *from, until).await? {
+                    claimed.push(item.clone());
+                }
+            }
+            Ok(claimed)
+        })
+    }
+
+    fn end_announcement(&self, run: &RunId, items: &[ItemId]) -> Result<(), StoreError> {
+        self.write_durably(None, async |queries| {
+            durable_runs::lock(queries, [run]).await?;
+            questions::set_announced(queries, items).await
+        })
     }
 
     fn answer_question(

@@ -18,12 +18,13 @@ const ATTEMPTS: u32 = 20;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(200);
 
 /// The migrations from each version to the next.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 
 /// The schema version that this program writes.

@@ -1,7 +1,7 @@
 //! The rows of questions and their answers in PostgreSQL.
 
 use onecall_core::storage::{QuestionFilter, QuestionState, StoredQuestion};
-use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, RunId};
+use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, RunId, Timestamp};
 use tokio_postgres::types::ToSql;
 
 use super::columns::Text;
@@ -40,9 +40,10 @@ pub(super) async fn list(
 pub(super) async fn replace(
     queries: &Queries<'_>,
     question: &ApprovalQuestion,
+    announce: Option<Timestamp>,
 ) -> Result<StoredQuestion, QueryError> {
     queries.execute("DELETE FROM questions WHERE item = $1", &[&question.item.as_str()]).await?;
-    let values: [&(dyn ToSql + Sync); 11] = [
+    let values: [&(dyn ToSql + Sync); 12] = [
         &question.item.as_str(),
         &question.run.as_str(),
         &question.call.cast_signed(),
@@ -54,12 +55,13 @@ pub(super) async fn replace(
         &question.asked.0,
         &question.expires.0,
         &serde_json::to_string(&question.ways)?,
+        &announce.map(|at| at.0),
     ];
     let statement = "INSERT INTO questions (item, run_id, call, kind, name, line, arguments, rule,
-          asked_ms, expires_ms, ways, state)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'open')";
+          asked_ms, expires_ms, ways, announce_ms, state)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'open')";
     queries.execute(statement, &values).await?;
-    Ok(StoredQuestion { question: question.clone(), state: QuestionState::Open })
+    Ok(StoredQuestion { question: question.clone(), state: QuestionState::Open, announce })
 }
 
 /// Gives a stored question that is open the ways of `asked`, the same question asked again.
@@ -75,6 +77,27 @@ pub(super) async fn renew_ways(
         stored.question.ways.clone_from(&asked.ways);
     }
     Ok(stored)
+}
+
+/// Changes when an open question is announced, unless that was changed since it was `from`.
+pub(super) async fn postpone_announcement(
+    queries: &Queries<'_>,
+    item: &ItemId,
+    from: Timestamp,
+    until: Timestamp,
+) -> Result<bool, QueryError> {
+    let statement = "UPDATE questions SET announce_ms = $3
+        WHERE item = $1 AND announce_ms = $2 AND state = 'open'";
+    Ok(queries.execute(statement, &[&item.as_str(), &from.0, &until.0]).await? > 0)
+}
+
+pub(super) async fn set_announced(
+    queries: &Queries<'_>,
+    items: &[ItemId],
+) -> Result<(), QueryError> {
+    let items: Vec<&str> = items.iter().map(ItemId::as_str).collect();
+    let statement = "UPDATE questions SET announce_ms = NULL WHERE item = ANY($1)";
+    queries.execute(statement, &[&items]).await.map(drop)
 }
 
 pub(super) async fn set_answer(

@@ -10,7 +10,7 @@ use crate::encoding::names::parse_name;
 
 /// The columns that [`read_question`] reads, in its order.
 pub(crate) const COLUMNS: &str = "item, run_id, call, kind, name, line, arguments, rule, asked_ms, \
-    expires_ms, state, verdict, answered_by, way, answered_ms, ways";
+    expires_ms, state, verdict, answered_by, way, answered_ms, ways, announce_ms";
 
 pub(crate) fn read_question<R: Columns>(row: &R) -> Result<StoredQuestion, R::Error> {
     let state = match row.text(10)?.as_str() {
@@ -33,7 +33,8 @@ pub(crate) fn read_question<R: Columns>(row: &R) -> Result<StoredQuestion, R::Er
         expires: Timestamp(row.number(9)?),
         ways: row.json(15)?,
     };
-    Ok(StoredQuestion { question, state })
+    let announce = row.optional_number(16)?.map(Timestamp);
+    Ok(StoredQuestion { question, state, announce })
 }
 
 fn read_answer<R: Columns>(row: &R) -> Result<AnsweredVerdict, R::Error> {
@@ -61,7 +62,7 @@ pub(crate) fn check_answer(
         Some(StoredQuestion { state: QuestionState::Withdrawn, .. }) => {
             return refused(AnswerReceipt::Withdrawn);
         }
-        Some(StoredQuestion { state: QuestionState::Open, question }) => question,
+        Some(StoredQuestion { state: QuestionState::Open, question, .. }) => question,
     };
     match () {
         () if has_run_ended => refused(AnswerReceipt::Withdrawn),

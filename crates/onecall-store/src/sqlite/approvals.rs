@@ -15,17 +15,21 @@ use crate::rows::grants::{COLUMNS as GRANT_COLUMNS, GrantScope, read_grant};
 use crate::rows::questions::check_answer;
 
 impl Approvals for SqliteStore {
-    fn add_question(&self, question: &ApprovalQuestion) -> Result<StoredQuestion, StoreError> {
+    fn add_question(
+        &self,
+        question: &ApprovalQuestion,
+        announce: Option<Timestamp>,
+    ) -> Result<StoredQuestion, StoreError> {
         self.write_marked(&self.durable_writing_connection, |transaction| {
             if questions::has_run_ended(transaction, &question.run)? {
                 let state = QuestionState::Withdrawn;
-                return Ok(StoredQuestion { question: question.clone(), state });
+                return Ok(StoredQuestion { question: question.clone(), state, announce: None });
             }
             let stored = match questions::find(transaction, &question.item)? {
                 Some(stored) if stored.question.kind == question.kind => {
                     questions::renew_ways(transaction, stored, question)
                 }
-                _ => questions::replace(transaction, question),
+                _ => questions::replace(transaction, question, announce),
             }?;
             if stored.state == QuestionState::Open {
                 durable_runs::begin_to_wait(transaction, &question.run)?;
@@ -40,6 +44,27 @@ impl Approvals for SqliteStore {
 
     fn questions(&self, filter: &QuestionFilter) -> Result<Vec<StoredQuestion>, StoreError> {
         self.read_durable(|connection| questions::list(connection, filter))
+    }
+
+    fn claim_announcement(
+        &self,
+        _run: &RunId,
+        questions: &[(ItemId, Timestamp)],
+        until: Timestamp,
+    ) -> Result<Vec<ItemId>, StoreError> {
+        self.write_durably(|transaction| {
+            let mut claimed = Vec::new();
+            for (item, from) in questions {
+                if questions::postpone_announcement(transaction, item, *from, until)? {
+                    claimed.push(item.clone());
+                }
+            }
+            Ok(claimed)
+        })
+    }
+
+    fn end_announcement(&self, _run: &RunId, items: &[ItemId]) -> Result<(), StoreError> {
+        self.write_durably(|transaction| questions::set_announced(transaction, items))
     }
 
     fn answer_question(

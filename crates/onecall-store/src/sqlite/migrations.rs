@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const APPLICATION_ID: i64 = 0x6f6e_6365;
 
 /// The migrations from each version to the next. A released one is never changed.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("schema/10.sql"),
     include_str!("schema/11.sql"),
     include_str!("schema/12.sql"),
+    include_str!("schema/13.sql"),
 ];
 
 /// Why a file cannot be used.

@@ -1,7 +1,7 @@
 //! The rows of questions and their answers.
 
 use onecall_core::storage::{QuestionFilter, QuestionState, StoredQuestion};
-use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, RunId};
+use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, params};
 
 use crate::encoding::names::name_of;
@@ -47,11 +47,12 @@ pub(super) fn list(
 pub(super) fn replace(
     transaction: &Transaction<'_>,
     question: &ApprovalQuestion,
+    announce: Option<Timestamp>,
 ) -> rusqlite::Result<StoredQuestion> {
     transaction.execute(
         "INSERT OR REPLACE INTO questions (item, run_id, call, kind, name, line, arguments, rule,
-           asked_ms, expires_ms, ways, state)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'open')",
+           asked_ms, expires_ms, ways, announce_ms, state)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 'open')",
         params![
             question.item.as_str(),
             question.run.as_str(),
@@ -64,9 +65,10 @@ pub(super) fn replace(
             question.asked.0,
             question.expires.0,
             ways_text(question)?,
+            announce.map(|at| at.0),
         ],
     )?;
-    Ok(StoredQuestion { question: question.clone(), state: QuestionState::Open })
+    Ok(StoredQuestion { question: question.clone(), state: QuestionState::Open, announce })
 }
 
 /// Gives a stored question that is open the ways of `asked`, the same question asked again.
@@ -86,6 +88,27 @@ pub(super) fn renew_ways(
 fn ways_text(question: &ApprovalQuestion) -> rusqlite::Result<String> {
     serde_json::to_string(&question.ways)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+/// Changes when an open question is announced, unless that was changed since it was `from`.
+pub(super) fn postpone_announcement(
+    transaction: &Transaction<'_>,
+    item: &ItemId,
+    from: Timestamp,
+    until: Timestamp,
+) -> rusqlite::Result<bool> {
+    let statement = "UPDATE questions SET announce_ms = ?3
+        WHERE item = ?1 AND announce_ms = ?2 AND state = 'open'";
+    Ok(transaction.execute(statement, params![item.as_str(), from.0, until.0])? > 0)
+}
+
+pub(super) fn set_announced(
+    transaction: &Transaction<'_>,
+    items: &[ItemId],
+) -> rusqlite::Result<()> {
+    let statement = "UPDATE questions SET announce_ms = NULL WHERE item = ?1";
+    let mut statement = transaction.prepare_cached(statement)?;
+    items.iter().try_for_each(|item| statement.execute(params![item.as_str()]).map(drop))
 }
 
 pub(super) fn set_answer(

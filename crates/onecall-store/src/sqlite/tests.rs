@@ -166,7 +166,7 @@ fn a_thousand_waiting_runs_are_found_by_indexes() {
         .write_durably(|transaction| {
             for number in 0..1_000 {
                 durable_runs::insert(transaction, &durable_run(&number.to_string()))?;
-                questions::replace(transaction, &question(number))?;
+                questions::replace(transaction, &question(number), None)?;
             }
             Ok(())
         })

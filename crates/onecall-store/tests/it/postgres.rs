@@ -62,7 +62,7 @@ fn a_newer_schema_is_refused() {
     let text = timely_error(|| place.open().put_run(&run("b", 1)));
     assert!(
         text.ends_with(
-            "has version 99, and this onecall supports versions up to 5; update onecall"
+            "has version 99, and this onecall supports versions up to 6; update onecall"
         ),
         "{text}"
     );
@@ -221,8 +221,8 @@ fn a_migration_waits_for_others_and_takes_its_time() {
     // The schema is that of the version before; a trigger makes its migration slow.
     server.execute(
         &url,
-        "SET search_path = onecall; UPDATE version SET number = 4;
-         ALTER TABLE durable_runs DROP COLUMN interruptions; DROP INDEX figures_by_age;
+        "SET search_path = onecall; UPDATE version SET number = 5;
+         ALTER TABLE questions DROP COLUMN announce_ms;
          CREATE FUNCTION slow() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(8); RETURN NEW; END $$
            LANGUAGE plpgsql;
          CREATE TRIGGER slow BEFORE UPDATE ON version FOR EACH ROW EXECUTE FUNCTION slow();",
@@ -231,14 +231,14 @@ fn a_migration_waits_for_others_and_takes_its_time() {
     thread::scope(|scope| {
         // It holds the table for longer than a migration waits at a time.
         let holder = scope.spawn(|| {
-            let hold = "SET search_path = onecall; BEGIN; SELECT 1 FROM durable_runs; SELECT pg_sleep(3); END";
+            let hold = "SET search_path = onecall; BEGIN; SELECT 1 FROM questions; SELECT pg_sleep(3); END";
             server.execute(&url, hold);
         });
         store.put_run(&run("b", 1)).unwrap();
         holder.join().unwrap();
     });
     assert_eq!(all(&*store), ["b", "a"]);
-    assert_eq!(server.execute(&url, "SELECT number FROM onecall.version"), "5");
+    assert_eq!(server.execute(&url, "SELECT number FROM onecall.version"), "6");
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn a_newer_store_is_left_alone() {
     drop(newer);
     let store = folder.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 12"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 13"), "{text}");
     assert_eq!(folder.set_aside(), [""; 0]);
 }
 
@@ -297,7 +297,7 @@ fn an_older_store_gets_listings() {
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
     assert_eq!(all(store.as_ref()), ["b1"]);
-    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 12);
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 13);
 }
 
 #[test]

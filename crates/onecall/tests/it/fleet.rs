@@ -1,5 +1,6 @@
 //! Several gateways that share a store: a client may reach any of them.
 
+mod announcements;
 mod chaos;
 mod database;
 mod departures;

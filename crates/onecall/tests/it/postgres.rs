@@ -130,7 +130,7 @@ fn a_gateway_refuses_a_store_of_a_newer_version() {
     server.execute(&url, "UPDATE onecall.version SET number = 99");
     let refused = machine.finish(&["serve"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    let reason = "has version 99, and this onecall supports versions up to 5; update onecall";
+    let reason = "has version 99, and this onecall supports versions up to 6; update onecall";
     assert!(refused.stderr.contains(reason), "{refused:?}");
 }
 

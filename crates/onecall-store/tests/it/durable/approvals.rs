@@ -24,6 +24,7 @@ on_every_store!(
     a_question_is_answered_only_in_its_ways,
     an_answer_after_the_expiry_does_not_count,
     questions_are_chosen_by_run_and_state,
+    a_question_is_announced_by_one_process_at_a_time,
     every_write_changes_the_number,
     all_share_one_sealing_key,
 );
@@ -47,12 +48,12 @@ fn a_run_waits_from_its_first_question_on(place: &Place) {
     let state = || store.durable_run(&id("a")).unwrap().map(|run| run.state);
     assert_eq!(state(), Some(DurableState::Running));
     let asked = question("a", 1);
-    store.add_question(&asked).unwrap();
+    store.add_question(&asked, None).unwrap();
     assert_eq!(state(), Some(DurableState::Waiting));
     store.answer_question(&asked.item, &given(deny(), "ann")).unwrap();
     store.set_waiting(&id("a"), 1, false).unwrap();
     // A continued run asks again, and gets the answer that is there.
-    store.add_question(&asked).unwrap();
+    store.add_question(&asked, None).unwrap();
     assert_eq!(state(), Some(DurableState::Running));
 }
 
@@ -60,19 +61,20 @@ fn the_first_answer_counts(place: &Place) {
     let store = place.open();
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let asked = question("a", 1);
-    let open = StoredQuestion { question: asked.clone(), state: QuestionState::Open };
-    assert_eq!(store.add_question(&asked).unwrap(), open);
+    let (state, announce) = (QuestionState::Open, Some(Timestamp(230)));
+    let open = StoredQuestion { question: asked.clone(), state, announce };
+    assert_eq!(store.add_question(&asked, announce).unwrap(), open);
     // The same question, asked again by a run that was continued.
     let again = ApprovalQuestion { asked: Timestamp(800), ..asked.clone() };
-    assert_eq!(place.open().add_question(&again).unwrap(), open);
+    assert_eq!(place.open().add_question(&again, Some(Timestamp(830))).unwrap(), open);
     let first = given(deny(), "ann");
     assert_eq!(store.answer_question(&asked.item, &first).unwrap(), AnswerReceipt::Accepted);
     let second = given(approve(ApprovalScope::Run), "bob");
     let receipt = place.open().answer_question(&asked.item, &second).unwrap();
     assert_eq!(receipt, AnswerReceipt::AlreadyAnswered(first.clone()));
     let answered =
-        StoredQuestion { question: asked.clone(), state: QuestionState::Answered(first) };
-    assert_eq!(store.add_question(&again).unwrap(), answered);
+        StoredQuestion { question: asked.clone(), state: QuestionState::Answered(first), announce };
+    assert_eq!(store.add_question(&again, None).unwrap(), answered);
     assert_eq!(
         store.grants(&asked.name, &id("a"), &UserName::local(), Timestamp(300)).unwrap(),
         []
@@ -88,7 +90,7 @@ fn one_of_many_answers_counts(place: &Place) {
     let store = place.open();
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     for call in 0..10 {
-        let item = store.add_question(&question("a", call)).unwrap().question.item;
+        let item = store.add_question(&question("a", call), None).unwrap().question.item;
         let receipts: Vec<(String, AnswerReceipt)> = thread::scope(|scope| {
             let people: Vec<_> = (0..8)
                 .map(|person: u8| {
@@ -117,7 +119,7 @@ fn a_question_of_an_ended_run_is_withdrawn(place: &Place) {
     let store = place.open();
     for name in ["ended", "cancelled"] {
         store.add_durable_runs(&[&durable_run(name)]).unwrap();
-        store.add_question(&question(name, 1)).unwrap();
+        store.add_question(&question(name, 1), None).unwrap();
     }
     store.end_durable_run(&id("ended"), 1, &answer(500)).unwrap();
     store.cancel_durable_run(&id("cancelled"), &answer(500)).unwrap();
@@ -125,12 +127,12 @@ fn a_question_of_an_ended_run_is_withdrawn(place: &Place) {
         let receipt = store.answer_question(&question(name, 1).item, &given(deny(), "ann"));
         assert_eq!(receipt.unwrap(), AnswerReceipt::Withdrawn, "{name}");
         // A late question is not stored at all.
-        let late = store.add_question(&question(name, 2)).unwrap();
+        let late = store.add_question(&question(name, 2), None).unwrap();
         assert_eq!(late.state, QuestionState::Withdrawn, "{name}");
         assert_eq!(store.question(&question(name, 2).item).unwrap(), None, "{name}");
     }
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
-    store.add_question(&question("a", 1)).unwrap();
+    store.add_question(&question("a", 1), None).unwrap();
     store.withdraw_question(&question("a", 1).item).unwrap();
     let receipt = store.answer_question(&question("a", 1).item, &given(deny(), "ann")).unwrap();
     assert_eq!(receipt, AnswerReceipt::Withdrawn);
@@ -153,7 +155,7 @@ fn a_verdict_has_to_fit_its_question(place: &Place) {
         for verdict in fitting {
             call += 1;
             let item = ItemId::of(&id("a"), call);
-            store.add_question(&ApprovalQuestion { kind, ..question("a", call) }).unwrap();
+            store.add_question(&ApprovalQuestion { kind, ..question("a", call) }, None).unwrap();
             let answered = |verdict: &Verdict| {
                 store.answer_question(&item, &given(verdict.clone(), "ann")).unwrap()
             };
@@ -167,7 +169,7 @@ fn a_verdict_has_to_fit_its_question(place: &Place) {
     }
     // Whether a call happened is another question than whether it may be made.
     let unknown = ApprovalQuestion { kind: QuestionKind::Unknown, ..question("a", 1) };
-    assert_eq!(store.add_question(&unknown).unwrap().state, QuestionState::Open);
+    assert_eq!(store.add_question(&unknown, None).unwrap().state, QuestionState::Open);
 }
 
 fn an_approval_covers_what_it_says(place: &Place) {
@@ -182,7 +184,7 @@ fn an_approval_covers_what_it_says(place: &Place) {
         ApprovalScope::Tool { constraints: constraints.clone(), until: 700 },
     ];
     for (call, scope) in (0..).zip(scopes) {
-        let item = store.add_question(&question("a", call)).unwrap().question.item;
+        let item = store.add_question(&question("a", call), None).unwrap().question.item;
         store.answer_question(&item, &given(approve(scope), "ann")).unwrap();
     }
     let grant = |call, run: Option<&str>, constraints, until: Option<i64>| Grant {
@@ -225,7 +227,7 @@ fn an_approval_covers_what_it_says(place: &Place) {
 fn an_approval_of_later_calls_is_taken_back_once(place: &Place) {
     let (store, other) = (place.open(), place.open());
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
-    let item = store.add_question(&question("a", 1)).unwrap().question.item;
+    let item = store.add_question(&question("a", 1), None).unwrap().question.item;
     store.answer_question(&item, &given(approve(ApprovalScope::Run), "ann")).unwrap();
     assert!(!other.revoke_grant(&ItemId::known("a.2")).unwrap());
     assert!(other.revoke_grant(&item).unwrap());
@@ -243,7 +245,7 @@ fn a_question_is_answered_only_in_its_ways(place: &Place) {
     let store = place.open();
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let asked = ApprovalQuestion { ways: vec![ApprovalWay::Client], ..question("a", 1) };
-    let open = store.add_question(&asked).unwrap();
+    let open = store.add_question(&asked, None).unwrap();
     let by_cli = given(approve(ApprovalScope::Run), "eve");
     let receipt = place.open().answer_question(&asked.item, &by_cli).unwrap();
     assert_eq!(receipt, AnswerReceipt::WayNotAllowed);
@@ -253,11 +255,11 @@ fn a_question_is_answered_only_in_its_ways(place: &Place) {
         []
     );
     // The gateway that asks again has another configuration.
-    store.add_question(&question("a", 1)).unwrap();
+    store.add_question(&question("a", 1), None).unwrap();
     assert_eq!(store.answer_question(&asked.item, &by_cli).unwrap(), AnswerReceipt::Accepted);
     // A question that nobody may answer can still expire.
     let for_nobody = ApprovalQuestion { ways: Vec::new(), ..question("a", 2) };
-    store.add_question(&for_nobody).unwrap();
+    store.add_question(&for_nobody, None).unwrap();
     let expired = AnsweredVerdict { way: ApprovalWay::Rule, ..given(deny(), "onecall") };
     let receipt = store.answer_question(&for_nobody.item, &expired).unwrap();
     assert_eq!(receipt, AnswerReceipt::Accepted);
@@ -268,7 +270,7 @@ fn an_answer_after_the_expiry_does_not_count(place: &Place) {
     let store = place.open();
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let asked = question("a", 1);
-    let open = store.add_question(&asked).unwrap();
+    let open = store.add_question(&asked, None).unwrap();
     for at in [asked.expires, Timestamp(asked.expires.0 + 1)] {
         let late = AnsweredVerdict { at, ..given(approve(ApprovalScope::Run), "ann") };
         assert_eq!(store.answer_question(&asked.item, &late).unwrap(), AnswerReceipt::Expired);
@@ -286,7 +288,7 @@ fn questions_are_chosen_by_run_and_state(place: &Place) {
     let store = place.open();
     for (name, call, asked) in [("a", 1, 30), ("b", 1, 10), ("a", 2, 20)] {
         let asked = Timestamp(asked);
-        store.add_question(&ApprovalQuestion { asked, ..question(name, call) }).unwrap();
+        store.add_question(&ApprovalQuestion { asked, ..question(name, call) }, None).unwrap();
     }
     store.answer_question(&ItemId::known("a.2"), &given(deny(), "ann")).unwrap();
     let chosen = |run: Option<&str>, open| {
@@ -306,13 +308,41 @@ fn questions_are_chosen_by_run_and_state(place: &Place) {
     assert_eq!(chosen(None, false), [""; 0]);
 }
 
+fn a_question_is_announced_by_one_process_at_a_time(place: &Place) {
+    let (store, run) = (place.open(), id("a"));
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    let (first, later, last) = (Timestamp(230), Timestamp(260), Timestamp(290));
+    let add =
+        |call, announce| store.add_question(&question("a", call), announce).unwrap().question.item;
+    let [open, other, denied, without] =
+        [add(1, Some(first)), add(2, Some(first)), add(3, Some(first)), add(4, None)];
+    store.answer_question(&denied, &given(deny(), "ann")).unwrap();
+    let all = [&open, &other, &denied, &without].map(|item| (item.clone(), first));
+    let claimed: Vec<Vec<ItemId>> = thread::scope(|scope| {
+        let claim = || place.open().claim_announcement(&run, &all, later).unwrap();
+        let claims: Vec<_> = (0..4).map(|_| scope.spawn(claim)).collect();
+        claims.into_iter().map(|claim| claim.join().unwrap()).collect()
+    });
+    let mut claimed = claimed.concat();
+    claimed.sort_by_key(|item| item.as_str().to_owned());
+    assert_eq!(claimed, [open.clone(), other.clone()]);
+    // The process that has taken it over may have ended: another one does it later.
+    let again = [(open.clone(), later), (other.clone(), first)];
+    assert_eq!(store.claim_announcement(&run, &again, last).unwrap(), [open.clone()]);
+    let announce = |item: &ItemId| store.question(item).unwrap().unwrap().announce;
+    assert_eq!([announce(&open), announce(&other)], [Some(last), Some(later)]);
+    store.end_announcement(&run, &[open.clone(), other.clone()]).unwrap();
+    assert_eq!([announce(&open), announce(&other), announce(&without)], [None; 3]);
+    assert_eq!(store.claim_announcement(&run, &[(open, last)], later).unwrap(), []);
+}
+
 fn every_write_changes_the_number(place: &Place) {
     let (store, other) = (place.open(), place.open());
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     let mut seen = BTreeSet::from([store.change_number().unwrap()]);
     let mut changed = || seen.insert(store.change_number().unwrap());
     assert!(!changed());
-    store.add_question(&question("a", 1)).unwrap();
+    store.add_question(&question("a", 1), None).unwrap();
     assert!(changed());
     other.answer_question(&question("a", 1).item, &given(deny(), "ann")).unwrap();
     assert!(soon(&mut changed));

@@ -158,7 +158,7 @@ fn answers() {
 fn one_of_several_processes_answers(place: &Place) {
     let store = place.open();
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
-    store.add_question(&question("a", 1)).unwrap();
+    store.add_question(&question("a", 1), None).unwrap();
     let mut children: Vec<Child> = (0..6).map(|_| start(this_binary(), "answers", place)).collect();
     let mut receipts = Vec::new();
     for child in &mut children {

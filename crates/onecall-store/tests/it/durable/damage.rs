@@ -112,7 +112,7 @@ fn what_is_not_damaged_can_still_be_read() {
     let folder = StoreFolder::new();
     let store = opened(&folder);
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
-    store.add_question(&question("a", 1)).unwrap();
+    store.add_question(&question("a", 1), None).unwrap();
     drop(store);
     let mut bytes = checkpointed(&folder);
     bytes[64 * 4096..].fill(0xa5);
@@ -165,8 +165,8 @@ fn a_damaged_store_without_runs_is_replaced() {
     ];
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     store.add_durable_runs(&[&durable_run("b")]).unwrap();
-    store.add_question(&question("c", 1)).unwrap();
-    store.add_question(&question("d", 1)).unwrap();
+    store.add_question(&question("c", 1), None).unwrap();
+    store.add_question(&question("d", 1), None).unwrap();
     for settle in settle {
         store.release_file().unwrap();
         assert!(marker(&folder).exists());

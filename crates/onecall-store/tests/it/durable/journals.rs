@@ -174,7 +174,7 @@ fn the_end_of_a_run_leaves_its_answer_alone(place: &Place) {
     for name in ["a", "b"] {
         store.add_durable_runs(&[&durable_run(name)]).unwrap();
         append(&*store, name, 1, 0, vec![called(0, "{}"), ended(0, &noise(10_000, 8))]);
-        store.add_question(&question(name, 1)).unwrap();
+        store.add_question(&question(name, 1), None).unwrap();
     }
     assert!(!store.end_durable_run(&id("a"), 2, &answer(500)).unwrap());
     assert!(store.end_durable_run(&id("a"), 1, &answer(500)).unwrap());
@@ -214,7 +214,7 @@ fn pruning_spares_runs_that_wait_or_run(place: &Place) {
     let store = place.open();
     for name in ["waits", "runs", "old", "new"] {
         store.add_durable_runs(&[&durable_run(name)]).unwrap();
-        store.add_question(&question(name, 1)).unwrap();
+        store.add_question(&question(name, 1), None).unwrap();
         let mut record = run(name, 0);
         record.program = "x".repeat(10_000);
         store.put_run(&record).unwrap();

@@ -37,8 +37,8 @@ fn a_store_of_version_4_gets_journals() {
     let store = opened(&folder);
     store.add_durable_runs(&[&durable_run("a")]).unwrap();
     append(&*store, "a", 1, 0, vec![called(0, "{}")]);
-    store.add_question(&question("a", 1)).unwrap();
-    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 12);
+    store.add_question(&question("a", 1), None).unwrap();
+    assert_eq!(inspect(&folder.file()).unwrap().unwrap().version, 13);
     assert_eq!(store.journal(&id("a")).unwrap().events.len(), 1);
     let [run] = store.runs(&RunFilter::default()).unwrap().try_into().unwrap();
     assert_eq!((run.id, run.output_bytes), (id("r1"), 2));
@@ -53,6 +53,6 @@ fn a_newer_store_with_runs_is_left_alone() {
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
     let text = opened(&folder).durable_runs(true).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 12"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 13"), "{text}");
     assert_eq!(folder.set_aside(), [""; 0]);
 }

@@ -100,7 +100,7 @@ mod tests {
             expires: Timestamp(0),
             ways: ApprovalWay::CONFIGURABLE.to_vec(),
         };
-        StoredQuestion { question, state }
+        StoredQuestion { question, state, announce: None }
     }
 
     #[test]

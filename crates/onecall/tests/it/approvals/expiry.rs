@@ -35,7 +35,7 @@ fn a_program_can_catch_that_nobody_answered() {
         expires: PAST,
         ..asked
     };
-    desk.store().add_question(&expired).expect("the store can be written");
+    desk.store().add_question(&expired, None).expect("the store can be written");
     let _agent = desk.agent();
     assert_eq!(
         desk.final_text(&run),
@@ -75,7 +75,7 @@ fn a_run_is_given_up_if_nobody_says_whether_its_call_happened() {
         expires: PAST,
         ways: ApprovalWay::CONFIGURABLE.to_vec(),
     };
-    store.add_question(&question).expect("the store can be written");
+    store.add_question(&question, None).expect("the store can be written");
     let _agent = desk.agent();
     let text = desk.final_text(&run);
     let given_up = "GivenUp: nobody answered in time whether 'mcp__files__stuck' (line 1) happened; \
@@ -103,7 +103,7 @@ fn an_answer_that_comes_too_late_is_refused() {
         expires: PAST,
         ..asked
     };
-    desk.store().add_question(&expired).expect("the store can be written");
+    desk.store().add_question(&expired, None).expect("the store can be written");
     let late = desk.home.onecall_with_config(&["approvals", "approve", item.as_str()]);
     let late = crate::support::finish(late);
     assert_eq!(late.code, Some(1));

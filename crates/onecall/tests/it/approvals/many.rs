@@ -33,7 +33,7 @@ fn a_thousand_runs_can_wait() {
         store.add_durable_runs(&[&copy]).expect("the store can be written");
         let (item, run) = (ItemId::of(id, asked.call), id.clone());
         let question = ApprovalQuestion { item, run, ..asked.clone() };
-        store.add_question(&question).expect("the store can be written");
+        store.add_question(&question, None).expect("the store can be written");
     }
     let begun = Instant::now();
     let mut agent = desk.agent();

@@ -13,7 +13,7 @@ mod pruning;
 mod restart;
 mod store_trouble;
 mod unknown_outcome;
-mod webhook;
+pub mod webhook;
 
 use std::path::PathBuf;
 use std::sync::Arc;

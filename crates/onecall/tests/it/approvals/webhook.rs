@@ -1,7 +1,7 @@
 //! The announcement of questions to a web address.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -11,14 +11,22 @@ use sha2::Sha256;
 use super::{DELETE_ONE, DELETED_ONE, Desk};
 
 /// A request as the receiver sees it.
-struct Announcement {
-    timestamp: String,
-    signature: String,
-    body: String,
+pub struct Announcement {
+    pub timestamp: String,
+    pub signature: String,
+    pub body: String,
 }
 
 /// Receives one request and answers it with this status.
-fn receive(listener: &TcpListener, status: &str) -> Announcement {
+pub fn receive(listener: &TcpListener, status: &str) -> Announcement {
+    let (announcement, mut stream) = receive_without_answer(listener);
+    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    stream.write_all(answer.as_bytes()).expect("an answer");
+    announcement
+}
+
+/// Receives one request, whose sender waits for its answer on this stream.
+pub fn receive_without_answer(listener: &TcpListener) -> (Announcement, TcpStream) {
     let (stream, _) = listener.accept().expect("a connection");
     let mut reader = BufReader::new(stream);
     let (mut length, mut timestamp, mut signature) = (0, String::new(), String::new());
@@ -40,9 +48,8 @@ fn receive(listener: &TcpListener, status: &str) -> Announcement {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("a body");
-    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    reader.get_mut().write_all(answer.as_bytes()).expect("an answer");
-    Announcement { timestamp, signature, body: String::from_utf8(body).expect("text") }
+    let body = String::from_utf8(body).expect("text");
+    (Announcement { timestamp, signature, body }, reader.into_inner())
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Desk {
             expires: Timestamp::now().after(Duration::from_secs(7 * 86_400 - 60)),
             ways: ApprovalWay::CONFIGURABLE.to_vec(),
         };
-        self.store.add_question(&question).unwrap();
+        self.store.add_question(&question, None).unwrap();
         item
     }
 
