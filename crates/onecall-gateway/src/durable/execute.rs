@@ -104,20 +104,21 @@ impl DurableRuns {
             live.set_answer(Arc::clone(&answer));
             self.notify_change();
         }
-        let (run, fence) = (live.id.clone(), live.fence);
-        let final_answer = FinalAnswer { result: answer.to_json(), at: Timestamp::now() };
-        let end = Arc::new(move |store: &dyn DurableStore| {
-            store.end_durable_run(&run, fence, &final_answer)
-        });
+        let end = Arc::new(FinalAnswer { result: answer.to_json(), at: Timestamp::now() });
         let mut failed_since = None;
+        // Whether the store gets the run only together with its end.
+        let mut ends_unstored = false;
         loop {
             // While the store hangs, the runs that end do not take all threads that wait for it.
             let turn = match failed_since {
                 Some(_) => self.end_retries.acquire().await.ok(),
                 None => None,
             };
-            let end = Arc::clone(&end);
-            match self.with_stored(live, move |store| end(store)).await {
+            let stored = match ends_unstored {
+                true => live.journal.stored().await.map(|()| true),
+                false => self.store_end(live, Arc::clone(&end)).await,
+            };
+            match stored {
                 // The run was cancelled or taken over meanwhile, or an earlier attempt was successful although
                 // its answer was lost: what the store says counts.
                 Ok(false) => live.stop(StopReason::LeaseLost),
@@ -130,11 +131,14 @@ impl DurableRuns {
                         tracing::warn!("the end of run {} could not be stored: {error}", live.id);
                         Instant::now()
                     });
-                    if self.may_answer_unstored(live) {
+                    ends_unstored = ends_unstored || live.journal.end_unstored(&end);
+                    // No other gateway will continue the run then, and answer differently.
+                    if ends_unstored || !self.continues_interrupted {
                         live.set_answer(Arc::clone(&answer));
                         self.notify_change();
                     }
-                    if self.keeps_ending(live, failed_since) {
+                    let is_needed = !(ends_unstored && live.journal.has_only_read());
+                    if is_needed && self.keeps_ending(live, failed_since) {
                         drop(turn);
                         tokio::time::sleep(END_PAUSE).await;
                         continue;
@@ -149,18 +153,15 @@ impl DurableRuns {
         self.prune_if_due();
     }
 
-    /// Whether a client may have the answer of a run whose end is not stored: no other gateway will continue
-    /// the run, and answer differently.
-    fn may_answer_unstored(&self, live: &LiveRun) -> bool {
-        !self.continues_interrupted || !live.journal.may_be_stored()
+    /// Stores the end of a run that the store has; `false` if its lease was lost.
+    async fn store_end(&self, live: &LiveRun, end: Arc<FinalAnswer>) -> Result<bool, JournalError> {
+        let (run, fence) = (live.id.clone(), live.fence);
+        self.with_stored(live, move |store| store.end_durable_run(&run, fence, &end)).await
     }
 
     /// Whether the end of a run is to be stored once more, which could not be stored since `failed_since`. After
     /// the end of the lease, others decide what happens to the run.
     fn keeps_ending(&self, live: &LiveRun, failed_since: Instant) -> bool {
-        if live.journal.has_only_read() && !live.journal.may_be_stored() {
-            return false;
-        }
         if failed_since.elapsed() >= self.lease {
             live.set_lease_end(failed_since + self.lease);
         }

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
-use onecall_core::storage::{DurableRun, RecordedJournal, StoredJournal};
+use onecall_core::storage::{DurableRun, FinalAnswer, RecordedJournal, StoredJournal};
 use onecall_core::{
     CallableName, Digest, Failure, InPlaceReason, JournalEvent, RunEngine, RunId, Timestamp,
     ToolError, ToolSpec, ToolValue,
@@ -271,6 +271,14 @@ impl Journal {
     #[must_use]
     pub fn may_be_stored(&self) -> bool {
         self.link.may_be_stored()
+    }
+
+    /// Ends the run before the store has it: the store gets the run only together with this answer, so that no
+    /// process continues it. The result is `false` if the store has the run, or may get it without its end.
+    /// While that is not certain, this can be called again.
+    #[must_use]
+    pub fn end_unstored(&self, answer: &FinalAnswer) -> bool {
+        self.link.end_unstored(answer)
     }
 
     /// Whether the store refused events of the run, because another process has taken it over or the run has

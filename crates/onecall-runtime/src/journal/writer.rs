@@ -1,17 +1,19 @@
 //! The thread that writes the journals of all runs. Runs are stored and append events without waiting;
 //! all events and syncs that have arrived by the time of a write share one transaction.
 
+mod store_state;
 mod thread;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
-use onecall_core::storage::{DurableRun, DurableStore, JournalRefusal};
+use onecall_core::storage::{DurableRun, DurableStore, FinalAnswer, JournalRefusal};
 use onecall_core::{Failure, InPlaceReason, JournalEvent, RunId};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::error::JournalError;
+use store_state::StoreState;
 use thread::WriterThread;
 
 /// Bytes of events that may wait to be written. While there are more, calls of journalled runs wait.
@@ -71,9 +73,7 @@ pub(super) struct RunLink {
     pub(super) run: RunId,
     pub(super) fence: u64,
     /// Whether the store has the run.
-    is_stored: AtomicBool,
-    /// Whether the store may have the run although it is not known: an answer to a write was lost.
-    may_be_stored: AtomicBool,
+    store_state: StoreState,
     /// How many events of the run are on disk.
     pub(super) durable: AtomicU64,
     /// Set if nothing will be written for the run any more.
@@ -86,19 +86,25 @@ impl RunLink {
     /// Creates the link of a run that has `durable` events on disk.
     pub(super) fn new(run: RunId, fence: u64, durable: u64) -> Self {
         let (durable, failed) = (AtomicU64::new(durable), OnceLock::new());
-        let (is_stored, may_be_stored) = (AtomicBool::new(true), AtomicBool::new(true));
-        let stopped = watch::Sender::new(None);
-        Self { run, fence, is_stored, may_be_stored, durable, failed, stopped }
+        let (store_state, stopped) = (StoreState::stored(), watch::Sender::new(None));
+        Self { run, fence, store_state, durable, failed, stopped }
     }
 
     /// Whether the store has the run.
     pub(super) fn is_stored(&self) -> bool {
-        self.is_stored.load(Ordering::Acquire)
+        self.store_state.is_stored()
     }
 
     /// Whether the store has the run, or may have it although that is not known.
     pub(super) fn may_be_stored(&self) -> bool {
-        self.may_be_stored.load(Ordering::Acquire)
+        self.store_state.may_be_stored()
+    }
+
+    /// Ends the run before the store has it: the store gets the run only together with this answer. The result
+    /// is `false` if the store has the run, or may get it without its end. While that is not certain, this can
+    /// be called again.
+    pub(super) fn end_unstored(&self, answer: &FinalAnswer) -> bool {
+        self.store_state.end_unstored(answer)
     }
 
     /// Whether the store refused events of the run because its lease is lost, or the run has ended.
@@ -154,8 +160,7 @@ impl JournalWriter {
     /// Adds a new run to the store, without waiting for it. Events that are appended later are written
     /// after it.
     pub(super) fn begin(&self, run: &Arc<RunLink>, stored: DurableRun) {
-        run.is_stored.store(false, Ordering::Release);
-        run.may_be_stored.store(false, Ordering::Release);
+        run.store_state.set_missing();
         let bytes = stored.request.len();
         let item = QueueItem::Begin { run: Arc::clone(run), stored: Box::new(stored), bytes };
         self.shared.push(item, bytes);

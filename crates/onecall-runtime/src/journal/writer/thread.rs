@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onecall_core::storage::{DurableRun, DurableStore, JournalBatch, JournalRefusal, StoreError};
+use onecall_core::storage::{
+    DurableRun, DurableState, DurableStore, JournalBatch, JournalRefusal, StoreError,
+};
 use onecall_core::{InPlaceReason, RunId, Timestamp};
 use tokio::sync::oneshot;
 
@@ -37,6 +39,15 @@ impl Unwritten {
         let batch = JournalBatch { run, fence, first, events };
         let link = Arc::clone(link);
         Self { link, beginning: None, batch, bytes: 0, in_place: None, error: None }
+    }
+
+    /// Notes that the store has the run. One that was stored together with its end has no journal.
+    fn end_beginning(&mut self) {
+        let run = self.beginning.take();
+        if run.is_some_and(|run| matches!(run.state, DurableState::Ended(_))) {
+            self.batch.events.clear();
+            self.in_place = None;
+        }
     }
 
     /// Whether there is something to be written, now or with the next events.
@@ -235,23 +246,20 @@ fn write_beginnings_of(
 ) -> Result<(), JournalError> {
     // The store may have been unreachable for a while; other processes would take the runs over.
     let now = Timestamp::now();
-    let new = runs.iter_mut().filter_map(|it| it.beginning.as_deref_mut());
-    let beginnings: Vec<&DurableRun> = new
-        .map(|run| {
+    for unwritten in runs.iter_mut() {
+        if let Some(run) = &mut unwritten.beginning {
             run.renew_lease(now);
-            &*run
-        })
-        .collect();
+            unwritten.link.store_state.begin_adding(run);
+        }
+    }
+    let beginnings: Vec<&DurableRun> =
+        runs.iter().filter_map(|it| it.beginning.as_deref()).collect();
     let written = store.add_durable_runs(&beginnings);
-    let may_be_written = written.as_ref().err().is_none_or(StoreError::may_be_done);
+    runs.iter().for_each(|it| it.link.store_state.end_adding(&written));
     let written = written.map_err(store_error);
     for unwritten in runs {
-        unwritten.link.may_be_stored.fetch_or(may_be_written, Ordering::AcqRel);
         match &written {
-            Ok(()) => {
-                unwritten.beginning = None;
-                unwritten.link.is_stored.store(true, Ordering::Release);
-            }
+            Ok(()) => unwritten.end_beginning(),
             Err(error) => unwritten.error = Some(error.clone()),
         }
     }

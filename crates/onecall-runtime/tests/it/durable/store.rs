@@ -1,12 +1,12 @@
 //! A store for durable runs in memory, which can be out of order.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 use std::time::Duration;
 
 use onecall_core::storage::{
     AnswerReceipt, Approvals, DurableRun, FinalAnswer, Grant, JournalBatch, JournalRefusal,
-    Journals, Lease, QuestionFilter, StoreError, StoredJournal, StoredQuestion,
+    Journals, Lease, Outage, QuestionFilter, StoreError, StoredJournal, StoredQuestion,
 };
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, CallableName, InPlaceReason, ItemId, JournalEvent, RunId,
@@ -18,8 +18,12 @@ use onecall_core::{
 pub struct MemoryStore {
     events: Mutex<Vec<JournalEvent>>,
     in_place: Mutex<Option<InPlaceReason>>,
-    /// The first lease of the run.
-    pub first_lease: Mutex<Option<Lease>>,
+    /// The run as it was added last.
+    pub added: Mutex<Option<DurableRun>>,
+    /// If this is set, adding a run waits at the barrier twice: when it begins, and before it ends.
+    pub add_barrier: Mutex<Option<Arc<Barrier>>>,
+    /// Whether the answer is lost when a run has been added.
+    pub loses_answer: AtomicBool,
     /// How many transactions have written events.
     pub commits: AtomicUsize,
     /// Whether nothing can be written.
@@ -46,13 +50,25 @@ impl MemoryStore {
 
 impl Journals for MemoryStore {
     fn add_durable_runs(&self, runs: &[&DurableRun]) -> Result<(), StoreError> {
+        let barrier = self.add_barrier.lock().unwrap().clone();
+        if let Some(barrier) = barrier {
+            barrier.wait();
+            barrier.wait();
+        }
         if self.is_broken.load(Ordering::SeqCst) {
             return Err(StoreError::Disabled { reason: "the disk is gone".to_owned() });
         }
         for run in runs {
-            self.first_lease.lock().unwrap().clone_from(&run.lease);
+            *self.added.lock().unwrap() = Some(DurableRun::clone(run));
         }
-        Ok(())
+        match self.loses_answer.load(Ordering::SeqCst) {
+            true => Err(StoreError::Unreachable {
+                store: "memory".to_owned(),
+                outage: Outage::Unconfirmed,
+                cause: "the answer is lost".into(),
+            }),
+            false => Ok(()),
+        }
     }
 
     fn append(
@@ -152,7 +168,11 @@ impl Journals for MemoryStore {
 
 /// The desk of these tests keeps its questions itself.
 impl Approvals for MemoryStore {
-    fn add_question(&self, _: &ApprovalQuestion) -> Result<StoredQuestion, StoreError> {
+    fn add_question(
+        &self,
+        _: &ApprovalQuestion,
+        _: Option<Timestamp>,
+    ) -> Result<StoredQuestion, StoreError> {
         unreachable!("no test of the runtime needs this")
     }
 
@@ -161,6 +181,19 @@ impl Approvals for MemoryStore {
     }
 
     fn questions(&self, _: &QuestionFilter) -> Result<Vec<StoredQuestion>, StoreError> {
+        unreachable!("no test of the runtime needs this")
+    }
+
+    fn claim_announcement(
+        &self,
+        _: &RunId,
+        _: &[(ItemId, Timestamp)],
+        _: Timestamp,
+    ) -> Result<Vec<ItemId>, StoreError> {
+        unreachable!("no test of the runtime needs this")
+    }
+
+    fn end_announcement(&self, _: &RunId, _: &[ItemId]) -> Result<(), StoreError> {
         unreachable!("no test of the runtime needs this")
     }
 

@@ -1,10 +1,10 @@
 //! Journals that cannot be written, and writes that calls share.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use onecall_core::storage::Lease;
+use onecall_core::storage::{DurableState, FinalAnswer, Lease};
 use onecall_core::{Program, Timestamp};
 use onecall_runtime::{Journal, JournalError, JournalWriter};
 use serde_json::{Value, json};
@@ -146,6 +146,59 @@ await asyncio.gather(*(mcp__s__delete(id=i) for i in range(100, 164)))";
     assert!(commits < 2 * 64, "{commits}");
 }
 
+fn refused() -> FinalAnswer {
+    FinalAnswer { result: "refused".to_owned(), at: Timestamp(9) }
+}
+
+/// Its client has been told that nothing happened. If the store got the run without its end, another process
+/// would continue it.
+#[tokio::test]
+async fn a_run_that_ends_before_it_is_stored_is_stored_with_its_end() {
+    let store = Arc::new(MemoryStore::default());
+    store.is_broken.store(true, Ordering::SeqCst);
+    let mut run = durable_run();
+    let until = Timestamp(run.started.0 + 20_000);
+    run.lease = Some(Lease { owner: "first".to_owned(), fence: 1, until });
+    let journal = Journal::begin(run, 1, JournalWriter::start(store.clone()));
+    let process = Process { journal, store, ..Process::new(Desk::always(approve())) };
+    let outcome = process.run(&Program::new("await mcp__s__pay(id=1)")).await;
+    assert!(outcome.result.unwrap_err().to_string().contains("the disk is gone"));
+    assert!(process.journal.end_unstored(&refused()));
+    process.store.is_broken.store(false, Ordering::SeqCst);
+    assert_eq!(process.journal.stored().await, Ok(()));
+    let added = process.store.added.lock().unwrap().clone().unwrap();
+    assert_eq!((added.state, added.lease), (DurableState::Ended(refused()), None));
+    assert_eq!(process.store.events().len(), 0);
+}
+
+#[tokio::test]
+async fn a_run_that_may_be_stored_without_its_end_does_not_end_unstored() {
+    for (is_broken, loses_answer) in [(false, false), (false, true), (true, false)] {
+        let store = Arc::new(MemoryStore::default());
+        let barrier = Arc::new(Barrier::new(2));
+        *store.add_barrier.lock().unwrap() = Some(Arc::clone(&barrier));
+        store.is_broken.store(is_broken, Ordering::SeqCst);
+        store.loses_answer.store(loses_answer, Ordering::SeqCst);
+        let journal = Journal::begin(durable_run(), 1, JournalWriter::start(store.clone()));
+        barrier.wait();
+        // The store may get the run at this moment.
+        assert!(!journal.end_unstored(&refused()));
+        *store.add_barrier.lock().unwrap() = None;
+        barrier.wait();
+        assert_eq!(journal.stored().await.is_ok(), !is_broken && !loses_answer);
+        // Only an attempt that has failed for certain left the store without the run.
+        assert_eq!(journal.end_unstored(&refused()), is_broken);
+        store.is_broken.store(false, Ordering::SeqCst);
+        store.loses_answer.store(false, Ordering::SeqCst);
+        assert_eq!(journal.stored().await, Ok(()));
+        let added = store.added.lock().unwrap().clone().unwrap();
+        let expected =
+            if is_broken { DurableState::Ended(refused()) } else { DurableState::Running };
+        assert_eq!(added.state, expected);
+        assert_eq!(journal.end_unstored(&refused()), is_broken);
+    }
+}
+
 /// A run that is stored long after it began, because the store was unreachable, must not be taken over at
 /// once.
 #[tokio::test]
@@ -157,7 +210,7 @@ async fn the_lease_of_a_run_begins_when_the_store_gets_it() {
     run.lease = Some(Lease { owner: "first".to_owned(), fence: 1, until });
     let before = Timestamp::now();
     Journal::begin(run, 1, writer).stored().await.unwrap();
-    let lease = store.first_lease.lock().unwrap().clone().unwrap();
+    let lease = store.added.lock().unwrap().clone().unwrap().lease.unwrap();
     let latest = Timestamp::now().0 + 20_000;
     assert!((before.0 + 20_000..=latest).contains(&lease.until.0), "{lease:?}");
 }

@@ -9,7 +9,7 @@ use testkit::postgres::PostgresServer;
 use testkit::process::wait_until;
 use testkit::unreliable_link::UnreliableLink;
 
-use super::success;
+use super::{SECRET, free_address, success};
 use crate::support::http_gateway::{HttpGateway, text};
 use crate::support::raw_http::Request;
 use crate::support::{TIMEOUT, finish, fixture};
@@ -39,8 +39,9 @@ impl Database {
     fn new() -> Option<Self> {
         let server = PostgresServer::start_new()?;
         let link = UnreliableLink::to(server.address());
-        let url = server.create_database();
-        let url = url.replace(&server.address().to_string(), &link.address().to_string());
+        let direct = server.create_database();
+        let url = direct.replace(&server.address().to_string(), &link.address().to_string());
+        assert_ne!(url, direct, "gateways use the link");
         Some(Self { server, link, url })
     }
 
@@ -179,6 +180,47 @@ fn a_call_that_cannot_be_stored_first_is_not_made() {
         );
         assert_eq!(effects(&gateway), expected, "{trouble:?}");
     }
+}
+
+/// From now on, the end of a run cannot be stored if the run is stored.
+const REFUSE_ENDS: &str = "
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
+CREATE TRIGGER refuse BEFORE UPDATE ON onecall.durable_runs FOR EACH ROW
+  WHEN (NEW.ended_ms IS NOT NULL) EXECUTE FUNCTION refuse()";
+
+/// If the store got the run of a refused program without its end, and its gateway died, another gateway would
+/// continue it: it would have effects after its client was told that it has none.
+#[test]
+fn a_run_that_was_refused_is_only_stored_with_its_end() {
+    let Some(mut database) = Database::new() else { return };
+    let advertised = format!("http://{}", free_address());
+    let fleet = json!({ "advertise": advertised, "secret": SECRET, "lease_seconds": 300 });
+    let settings = json!({ "durable": true, "fleet": fleet, "approvals": {} });
+    let gateway = database.gateway(&settings);
+    let code = |id: &str| format!("print((await mcp__counting__effect(id='{id}'))['id'])");
+    assert_eq!(run(&gateway, &code("first")), success("first"));
+    database.server.execute(&database.url, REFUSE_ENDS);
+    database.begin(Trouble::Stopped);
+    let refused = run(&gateway, &code("never"));
+    assert!(refused.contains("it was not called, because"), "{refused}");
+    database.end(Trouble::Stopped);
+    let count =
+        "SELECT count(*) || ' runs, ' || count(ended_ms) || ' ended' FROM onecall.durable_runs";
+    let mut runs = String::new();
+    let is_stored = || {
+        runs = database.server.execute(&database.url, count);
+        runs == "2 runs, 2 ended"
+    };
+    assert!(wait_until(TIMEOUT, is_stored), "{runs}");
+    // The answer can be asked for again.
+    let newest = "SELECT id FROM onecall.durable_runs ORDER BY number DESC LIMIT 1";
+    let params = json!({
+        "name": "continue_program",
+        "arguments": { "run": database.server.execute(&database.url, newest) },
+    });
+    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+    assert_eq!(text(&gateway.client().post(&message).message()), refused);
+    assert_eq!(effects(&gateway), ["first"]);
 }
 
 #[test]

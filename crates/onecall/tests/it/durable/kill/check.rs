@@ -68,7 +68,7 @@ impl Effects {
     fn faults_of_program(&self, program: &TestProgram, answer: &str) -> Vec<String> {
         let Some(output) = answer.strip_prefix("[Script executed successfully]\n") else {
             if self.is_unsent(answer) {
-                return self.repeated(program);
+                return self.faults_of_failed_program(program, answer);
             }
             return vec![format!("it failed: {answer}")];
         };
@@ -113,6 +113,20 @@ impl Effects {
         faults
     }
 
+    /// A program that ended because a call was not sent has reported all effects before.
+    fn faults_of_failed_program(&self, program: &TestProgram, answer: &str) -> Vec<String> {
+        let mut faults = self.repeated(program);
+        let is_reported = |id: &str| answer.lines().any(|line| line.split(' ').nth(1) == Some(id));
+        let unknown = self.own(program).filter(|(id, _)| !is_reported(id));
+        faults.extend(
+            unknown.map(|(id, _)| format!("it knows nothing about '{id}', which happened")),
+        );
+        if !faults.is_empty() {
+            faults.push(format!("its answer: {answer}"));
+        }
+        faults
+    }
+
     /// Whether a text says that a call was not sent because the store could not be reached.
     fn is_unsent(&self, text: &str) -> bool {
         self.allows_unsent && text.contains(NOT_SENT)
@@ -130,19 +144,27 @@ impl Effects {
             .collect()
     }
 
-    /// A plan answers with its last effect; if that was denied, all the others have happened.
+    /// A plan answers with its last effect. If a call was denied, it did not happen, and neither did those that
+    /// wait for it.
     fn faults_of_plan(&self, program: &TestProgram, answer: &str) -> Vec<String> {
         let own: Vec<_> = self.own(program).collect();
         let mut faults = self.repeated(program);
-        let was_denied = answer.contains("was denied") || self.is_unsent(answer);
-        let expected = program.form.effects();
-        let is_complete = if was_denied { own.len() < expected } else { own.len() == expected };
+        let (was_denied, is_unsent) = (answer.contains("was denied"), self.is_unsent(answer));
+        let expected = match was_denied {
+            true => program.form.effects_before_denial(),
+            false => program.form.effects(),
+        };
+        let is_complete = if is_unsent { own.len() < expected } else { own.len() == expected };
         if !is_complete {
             faults.push(format!("{} effects happened instead of {expected}", own.len()));
+        }
+        if was_denied && own.iter().any(|(_, seen)| seen.tool == "sensitive") {
+            faults.push("a call happened that was denied".to_owned());
         }
         let result: Value = serde_json::from_str(answer).unwrap_or_default();
         let id = result["id"].as_str().unwrap_or_default();
         if !was_denied
+            && !is_unsent
             && (self.number(id).is_none() || self.number(id) != result["number"].as_u64())
         {
             faults.push("it answers something else than its last effect".to_owned());
@@ -161,6 +183,19 @@ fn an_effect_that_happened_twice_is_noticed() {
     let once = "sensitive p10.x 7\n";
     assert_eq!(Effects::of(once).faults(&program, answer), Vec::<String>::new());
     for wrong in [once.repeat(2).as_str(), "", "sensitive p10.x 8\n", "sensitive p10.y 7\n"] {
+        assert!(!Effects::of(wrong).faults(&program, answer).is_empty(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_denied_plan_has_had_the_effects_before() {
+    let program = TestProgram::new(6, &["python"]);
+    let answer = "'mcp__counting__sensitive' failed: the call was denied: not now";
+    let seen = "effect p6.1 1\nlate_effect p6.2 2\neffect p6.3 3\n";
+    assert_eq!(Effects::of(seen).faults(&program, answer), Vec::<String>::new());
+    let denied = "sensitive p6.4 4\n";
+    for wrong in ["", &seen[14..], &format!("{seen}{denied}"), &format!("{}{denied}", &seen[14..])]
+    {
         assert!(!Effects::of(wrong).faults(&program, answer).is_empty(), "{wrong}");
     }
 }
@@ -196,4 +231,11 @@ fn a_call_that_was_reported_as_not_sent_must_not_have_happened() {
     assert_eq!(faults(seen), Vec::<String>::new());
     assert!(!faults(&format!("effect p13.a 4\n{seen}")).is_empty());
     assert!(!Effects::of(seen).faults(&program, &answer).is_empty());
+    // The program does not catch the error.
+    let failed =
+        format!("[Script execution failed]\ndone p13.b 5\n'effect' failed: {NOT_SENT} it cannot");
+    let faults = |seen: &str| Effects::of(seen).allow_unsent_calls().faults(&program, &failed);
+    assert_eq!(faults("effect p13.b 5\n"), Vec::<String>::new());
+    assert!(!faults("effect p13.b 5\neffect p13.b 5\n").is_empty());
+    assert!(!faults("effect p13.b 5\neffect p13.c 6\n").is_empty());
 }

@@ -120,6 +120,9 @@ impl KillTest {
             begun.elapsed().as_secs_f64(),
         );
         assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+        // Otherwise nothing was tested.
+        assert!(kills > 0 && continued + by_command + left_alone > 0, "no run was interrupted");
+        assert!(approved > 0, "no call was approved");
     }
 }
 

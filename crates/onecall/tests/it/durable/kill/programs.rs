@@ -71,6 +71,15 @@ impl Form {
         }
     }
 
+    /// How many effects have happened when a call is denied whose answer is that of a tool.
+    pub fn effects_before_denial(self) -> usize {
+        match self {
+            // The calls that the last one, which asks, waits for.
+            Self::Plan => self.effects() - 1,
+            _ => 0,
+        }
+    }
+
     /// Whether the answer is that of a tool, not what a program prints.
     pub fn is_answer_of_tool(self) -> bool {
         matches!(self, Self::Plan | Self::Transforms | Self::Exposed)

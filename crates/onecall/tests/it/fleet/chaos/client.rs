@@ -2,7 +2,7 @@
 //! gateways. If its connection breaks, it looks for its run and asks for its answer, as a person would do with
 //! `onecall runs` and an agent with `continue_program`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -140,7 +140,7 @@ impl<'a> Client<'a> {
         program: &'a TestProgram,
     ) -> Self {
         let has_session = number.is_multiple_of(WITH_SESSION);
-        Self { surroundings, program, name: format!("client-{number}"), has_session, session: None }
+        Self { surroundings, program, name: client_name(number), has_session, session: None }
     }
 
     /// Runs the program; `None` if it has no answer when the time is over.
@@ -237,7 +237,7 @@ impl<'a> Client<'a> {
     /// The run of this client, if the store has it.
     fn listed_run(&self) -> Option<ListedRun> {
         let Surroundings { list, operator, .. } = self.surroundings;
-        list.find(operator, &format!("{} 1", self.name))
+        list.find(operator, &listed_name(&self.name))
     }
 
     /// Opens a session at any gateway.
@@ -286,6 +286,22 @@ impl<'a> Client<'a> {
         };
         request.try_send(self.surroundings.load_balancer, REQUEST_TIMEOUT)
     }
+}
+
+/// The name of the client of the program with this number.
+fn client_name(number: usize) -> String {
+    format!("client-{number}")
+}
+
+/// The client of a run as the store has it: its name and its version.
+fn listed_name(client: &str) -> String {
+    format!("{client} 1")
+}
+
+/// Whether the client of the program with this number must have a run in the store, because it got this answer. A
+/// run that was refused may not be there.
+pub fn has_run(stored: &HashSet<String>, number: usize, answer: &str) -> bool {
+    answer.contains(NOT_SENT) || stored.contains(&listed_name(&client_name(number)))
 }
 
 /// Whether an error says that the gateway could not use the store, so that the answer is to be asked for again.

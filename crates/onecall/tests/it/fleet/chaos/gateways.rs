@@ -53,9 +53,10 @@ impl Place {
     /// A place whose gateways use the database at `url` of this server.
     pub fn new(server: &PostgresServer, url: &str, effects: &Path) -> Self {
         let link = UnreliableLink::to(server.address());
-        let url = url.replace(&server.address().to_string(), &link.address().to_string());
+        let linked = url.replace(&server.address().to_string(), &link.address().to_string());
+        assert_ne!(linked, url, "gateways use the link");
         let address = free_address();
-        let mut settings = settings(effects, &url);
+        let mut settings = settings(effects, &linked);
         settings["fleet"] = json!({
             "advertise": format!("http://{address}"),
             "secret": SECRET,

@@ -1,6 +1,8 @@
 //! Watches leases inside the database, independently of what gateways say: who took each lease, and who wrote
 //! each event of a journal.
 
+use std::collections::HashSet;
+
 use testkit::postgres::PostgresServer;
 
 /// Notes each lease that is taken and each event that is written, with the connection's name, which is that
@@ -37,9 +39,15 @@ BEGIN
       fault := 'a run that has ended gets a lease';
     END IF;
   END IF;
-  INSERT INTO watch.log (run, what, gateway, fence, fault)
-    VALUES (NEW.number, CASE WHEN NEW.ended_ms IS NULL THEN 'lease' ELSE 'end' END,
-      current_setting('application_name'), NEW.fence, fault);
+  -- A run that was refused may be stored together with its end.
+  IF NEW.ended_ms IS NULL OR TG_OP = 'INSERT' THEN
+    INSERT INTO watch.log (run, what, gateway, fence, fault)
+      VALUES (NEW.number, 'lease', current_setting('application_name'), NEW.fence, fault);
+  END IF;
+  IF NEW.ended_ms IS NOT NULL THEN
+    INSERT INTO watch.log (run, what, gateway, fence, fault)
+      VALUES (NEW.number, 'end', current_setting('application_name'), NEW.fence, fault);
+  END IF;
   RETURN NEW;
 END $$;
 
@@ -78,6 +86,15 @@ FROM onecall.durable_runs GROUP BY client HAVING count(*) <> 1 OR count(ended_ms
 ORDER BY client
 ";
 
+/// The runs of which nothing was noted: the watch does not work.
+const UNWATCHED_RUNS: &str = r"
+SELECT id || ': the watch has not noted its lease or its end' FROM onecall.durable_runs
+WHERE NOT EXISTS (SELECT 1 FROM watch.log WHERE run = durable_runs.number AND what = 'lease')
+  OR NOT EXISTS (SELECT 1 FROM watch.log WHERE run = durable_runs.number AND what = 'end')
+  OR EXISTS (SELECT 1 FROM watch.log WHERE run = durable_runs.number AND gateway NOT LIKE 'gateway-%')
+ORDER BY id
+";
+
 /// How many leases were taken from a gateway that had one, and how many events were written.
 const COUNTS: &str =
     "SELECT count(*) FILTER (WHERE what = 'lease' AND fence > 1) || ' leases taken over, '
@@ -98,8 +115,20 @@ impl LeaseWatch<'_> {
     /// Everything that must not have happened.
     pub fn faults(&self) -> Vec<String> {
         let found = |query| self.server.execute(self.url, query);
-        let texts = [found(FAULTS), found(UNUSUAL_RUNS)];
+        let texts = [found(FAULTS), found(UNUSUAL_RUNS), found(UNWATCHED_RUNS)];
         texts.iter().flat_map(|text| text.lines()).map(str::to_owned).collect()
+    }
+
+    /// The names of the clients that have a run.
+    pub fn clients(&self) -> HashSet<String> {
+        let found = self.server.execute(self.url, "SELECT client FROM onecall.durable_runs");
+        found.lines().map(str::to_owned).collect()
+    }
+
+    /// How many leases were taken from a gateway that had one.
+    pub fn taken_over(&self) -> u64 {
+        let count = "SELECT count(*) FROM watch.log WHERE what = 'lease' AND fence > 1";
+        self.server.execute(self.url, count).parse().expect("a count")
     }
 
     /// What was noted, in short.

@@ -20,7 +20,7 @@ use onecall_store::PostgresStore;
 use testkit::load_balancer::LoadBalancer;
 use testkit::postgres::PostgresServer;
 
-use self::client::{Client, Counts, RunList, Surroundings};
+use self::client::{Client, Counts, RunList, Surroundings, has_run};
 use self::gateways::Place;
 use self::lease_watch::LeaseWatch;
 use self::troubles::Troubles;
@@ -112,6 +112,9 @@ impl ChaosTest {
         self.report(&troubles, &surroundings.counts, &approver, &watch, begun.elapsed());
         let faults = faults(&programs, &answers.into_inner().unwrap(), &effects, &watch);
         assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+        // Otherwise nothing was tested.
+        assert!(watch.taken_over() > 0, "no run has changed its gateway");
+        assert!(approver.approved > 0, "no call was approved");
     }
 
     fn report(
@@ -146,9 +149,16 @@ fn faults(
 ) -> Vec<String> {
     let effects = Effects::read(effects).allow_unsent_calls();
     let mut faults = watch.faults();
+    if answers.len() != programs.len() {
+        faults.push(format!("{} of {} programs were run", answers.len(), programs.len()));
+    }
+    let clients = watch.clients();
     for (number, answer) in answers {
         let Some(program) = programs.get(*number) else { continue };
         let found = match answer {
+            Some(answer) if !has_run(&clients, *number, answer) => {
+                vec![format!("its run is not stored; its answer: {answer}")]
+            }
             Some(answer) => effects.faults(program, answer),
             None => vec!["it did not end in time".to_owned()],
         };
