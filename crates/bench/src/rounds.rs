@@ -79,38 +79,48 @@ impl Ratio {
     }
 }
 
-/// One of several things that are measured in turn.
-pub struct Contender<'a> {
+/// One of several things that are measured in turn. What is measured in a round is a number, unless
+/// it is said otherwise.
+pub struct Contender<'a, T = f64> {
     pub name: &'static str,
-    measure: Box<dyn FnMut() -> Result<f64, String> + 'a>,
+    measure: Box<dyn FnMut() -> Result<T, String> + 'a>,
 }
 
-impl<'a> Contender<'a> {
-    /// Creates a contender; `measure` returns the sample of one round.
-    pub fn new(name: &'static str, measure: impl FnMut() -> Result<f64, String> + 'a) -> Self {
+impl<'a, T> Contender<'a, T> {
+    /// Creates a contender; `measure` returns the result of one round.
+    pub fn new(name: &'static str, measure: impl FnMut() -> Result<T, String> + 'a) -> Self {
         Self { name, measure: Box::new(measure) }
     }
 }
 
-/// Measures every contender once per round, after one round that does not count. Every other round
-/// runs in reverse order: a processor that has just been busy is faster, so no contender always
-/// benefits.
+/// Measures every contender once per round and returns its samples; see [`take_turns`].
 pub fn interleave(
     rounds: usize,
-    mut contenders: Vec<Contender<'_>>,
+    contenders: Vec<Contender<'_>>,
 ) -> Result<Vec<(&'static str, Samples)>, String> {
+    let measured = take_turns(rounds, contenders)?;
+    Ok(measured.into_iter().map(|(name, values)| (name, values.into())).collect())
+}
+
+/// Measures every contender once per round, after one round that does not count, and returns the
+/// results of each. Every other round runs in reverse order: a processor that has just been busy is
+/// faster, so no contender always benefits.
+pub fn take_turns<T>(
+    rounds: usize,
+    mut contenders: Vec<Contender<'_, T>>,
+) -> Result<Vec<(&'static str, Vec<T>)>, String> {
     let mut measured: Vec<_> =
-        contenders.iter().map(|contender| (contender.name, Samples::default())).collect();
+        contenders.iter().map(|contender| (contender.name, Vec::new())).collect();
     for round in 0..=rounds {
         let mut turns: Vec<_> = contenders.iter_mut().zip(&mut measured).collect();
         if round % 2 == 1 {
             turns.reverse();
         }
-        for (contender, (name, samples)) in turns {
+        for (contender, (name, results)) in turns {
             thread::sleep(PAUSE);
-            let value = (contender.measure)().map_err(|error| format!("{name}: {error}"))?;
+            let result = (contender.measure)().map_err(|error| format!("{name}: {error}"))?;
             if round > 0 {
-                samples.push(value);
+                results.push(result);
             }
         }
     }

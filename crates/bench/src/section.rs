@@ -10,6 +10,8 @@ use super::rounds::{Ratio, Samples};
 pub enum Unit {
     Seconds,
     Bytes,
+    /// How often something happens.
+    Times,
 }
 
 /// One line of a table.
@@ -144,6 +146,7 @@ impl Unit {
         match self {
             Self::Seconds => "seconds",
             Self::Bytes => "bytes",
+            Self::Times => "times",
         }
     }
 
@@ -154,6 +157,7 @@ impl Unit {
             Self::Seconds if value < 1.0 => (value * 1e3, "ms"),
             Self::Seconds => (value, "s"),
             Self::Bytes => (value / 1e6, "MB"),
+            Self::Times => (value, "times"),
         };
         let digits = if scaled < 9.995 { 2 } else { usize::from(scaled < 99.95) };
         format!("{scaled:.digits$} {name}")

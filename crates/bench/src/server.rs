@@ -57,7 +57,12 @@ impl Server {
 
     /// Runs a program, which must print exactly `expected`; returns the seconds.
     pub fn run(&mut self, code: &str, expected: &str) -> Result<f64, String> {
-        let answer = self.call("execute_program", &json!({ "code": code }))?;
+        self.run_with(&json!({ "code": code }), expected)
+    }
+
+    /// Runs a program with these arguments of `execute_program`; returns the seconds.
+    pub fn run_with(&mut self, arguments: &Value, expected: &str) -> Result<f64, String> {
+        let answer = self.call("execute_program", arguments)?;
         check_printed(&answer.text, expected)?;
         Ok(answer.seconds)
     }
@@ -195,6 +200,14 @@ impl Drop for ChildProcesses {
             kill(self.0.iter().copied().filter(|pid| process::is_alive(*pid)));
         }
     }
+}
+
+/// A command whose process and all that it starts run on this core.
+pub fn on_core(command: &Command, core: &str) -> Command {
+    let mut pinned = Command::new("taskset");
+    pinned.args(["-c", core]).arg(command.get_program()).args(command.get_args());
+    pinned.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    pinned
 }
 
 /// Ends processes that this run started.

@@ -1,9 +1,13 @@
 //! Inspects the processes of this machine through `/proc`, to prove that a run leaves none behind.
 
+mod processor_use;
+
 use std::collections::HashSet;
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
+
+pub use processor_use::ProcessorUse;
 
 /// One process as `/proc` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +31,7 @@ impl Process {
     #[must_use]
     pub fn read(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name in parentheses may itself contain spaces and parentheses.
-        let (_, fields) = stat.rsplit_once(')')?;
-        let mut fields = fields.split_ascii_whitespace();
+        let mut fields = fields_after_name(&stat)?;
         let state = fields.next()?.chars().next()?;
         let mut number = || fields.next()?.parse().ok();
         let (parent, group, session) = (number()?, number()?, number()?);
@@ -62,6 +64,13 @@ impl Process {
         let kilobytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
         Some(kilobytes * 1024)
     }
+}
+
+/// The fields of `/proc/PID/stat` from the state on. The name before it, in parentheses, may itself
+/// contain spaces and parentheses.
+fn fields_after_name(stat: &str) -> Option<impl Iterator<Item = &str>> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    Some(fields.split_ascii_whitespace())
 }
 
 /// Every visible process, including zombies.

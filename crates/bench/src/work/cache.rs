@@ -69,7 +69,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
 
 /// The mean time from a call's arrival at the gateway to its answer, from the record of the run.
 /// The way from the program and back is the same for every call.
-fn at_gateway(gateway: &mut Server) -> Result<f64, String> {
+pub(super) fn at_gateway(gateway: &mut Server) -> Result<f64, String> {
     let answer = gateway.call("programmatic_tool_calling", &json!({ "code": PROGRAM }))?;
     let record: Value = serde_json::from_str(&answer.text).map_err(|error| error.to_string())?;
     let made = record["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();

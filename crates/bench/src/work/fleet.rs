@@ -10,7 +10,7 @@ use testkit::postgres::PostgresServer;
 
 use crate::rounds::{Contender, Ratio, interleave, timed};
 use crate::section::Section;
-use crate::server::Server;
+use crate::server::{Server, on_core};
 use crate::subject::Subject;
 
 /// A program as agents write them: it reads a lot and changes a little.
@@ -200,14 +200,6 @@ fn run_on_all(gateways: &mut [Server; 2]) -> Result<(), String> {
         run(second)?;
         first.join().map_err(|_| "a gateway has ended".to_owned())?.map(drop)
     })
-}
-
-/// A command whose process and all that it starts run on this core.
-fn on_core(command: &Command, core: &str) -> Command {
-    let mut pinned = Command::new("taskset");
-    pinned.args(["-c", core]).arg(command.get_program()).args(command.get_args());
-    pinned.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    pinned
 }
 
 /// The rows, and the bytes with indexes, that a run takes in the database, and what it writes to the log by

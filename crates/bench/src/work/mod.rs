@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod audit;
+mod budget;
 mod cache;
 mod catalog;
 mod commands;
@@ -32,9 +33,10 @@ pub struct Work {
 }
 
 /// All measurements, in the order of the report.
-pub const WORKS: [Work; 21] = [
+pub const WORKS: [Work; 22] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
+    Work { name: "budget", measure: budget::measure },
     Work { name: "cache", measure: cache::measure },
     Work { name: "records", measure: records::measure },
     Work { name: "audit", measure: audit::measure },

@@ -1,8 +1,9 @@
 //! How long the page takes to answer with very many runs in the store, as a browser waits for it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,7 @@ const FIRST_TIME: &str = "the slowest page, read for the first time";
 const CALLS: u64 = 10_000;
 
 /// The pages, by the names of their figures.
-const PAGES: [(&str, &str); 11] = [
+const PAGES: [(&str, &str); 14] = [
     ("overview of a day", "/page/"),
     ("overview of 30 days", "/page/?period=month"),
     ("runs", "/page/runs"),
@@ -48,11 +49,13 @@ const PAGES: [(&str, &str); 11] = [
     ("a run with 10,000 calls", "/page/runs/large"),
     ("the last calls of it", "/page/runs/large?after=9950"),
     ("inbox", "/page/inbox"),
+    ("servers", "/page/servers"),
+    ("tools", "/page/tools"),
+    ("audit", "/page/audit"),
 ];
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
-    let store = subject.folder.join("page.db");
-    fill(&store)?;
+    let store = fill(&subject.folder.join("page-store"))?;
     let config = json!({ "store": { "path": store, "keep_days": 365, "max_mb": 10_000 } });
     let page = ShownPage::start(subject.onecall(&["ui", "--no-open"], "page", &config)?)?;
     let mut section = Section::new("pages, with 100,000 runs in the store");
@@ -68,9 +71,15 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-/// Writes the runs, unless an earlier measurement has.
-fn fill(path: &Path) -> Result<(), String> {
-    let store = onecall_store::open(path.to_owned());
+/// Makes a new store in the place of that of an earlier measurement, whose runs are older, and writes the runs.
+fn fill(folder: &Path) -> Result<PathBuf, String> {
+    let failed = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    fs::create_dir_all(folder).map_err(failed)?;
+    let path = folder.join("onecall.db");
+    let store = onecall_store::open(path.clone());
     let (now, age) = (Timestamp::now(), Duration::from_secs(30 * 86_400));
     let first = now.before(age);
     let step = i64::try_from(age.as_millis()).unwrap_or(0) / i64::try_from(RUNS).unwrap_or(1);
@@ -78,7 +87,8 @@ fn fill(path: &Path) -> Result<(), String> {
         let started = Timestamp(first.0 + step * i64::try_from(number).unwrap_or(0));
         store.put_run(&record(number, started)).map_err(|error| error.to_string())?;
     }
-    store.put_run(&large_record(now)).map_err(|error| error.to_string())
+    store.put_run(&large_record(now)).map_err(|error| error.to_string())?;
+    Ok(path)
 }
 
 /// A run with very many calls, whose arguments and answers are recorded.

@@ -12,7 +12,7 @@ const DEPTH: usize = 40;
 
 const WIDTH: usize = 100;
 
-/// The concurrency limit of the benchmark's gateways.
+/// The default of `max_parallel_calls`.
 const AT_ONCE: f64 = 64.0;
 const SLEEP: f64 = 0.1;
 

@@ -13,7 +13,8 @@ use crate::rounds::{Contender, Ratio, interleave, timed};
 use crate::section::{Section, Unit};
 use crate::subject::Subject;
 
-const CALLS: u32 = 1000;
+/// How many calls a program or a client makes.
+pub(super) const CALLS: u32 = 1000;
 const PROGRAM: &str = "\
 total = 0
 for i in range(1000):
@@ -102,7 +103,7 @@ fn in_front_of_sdk(subject: &Subject, tools: &Peer, section: &mut Section) -> Re
 }
 
 /// Makes the calls without a program: requests are written and answers read, but not parsed.
-fn call_all(bare: &mut BareClient) -> Result<(), String> {
+pub(super) fn call_all(bare: &mut BareClient) -> Result<(), String> {
     for number in 0..CALLS {
         let answer = bare.call_raw(&format!(
             r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{number},"b":1}}}}}}"#
