@@ -1,6 +1,7 @@
 //! The gateway: puts together a configuration, the servers that it bridges, the runtime that runs
 //! programs with their tools, and the store. It can switch to another configuration while it runs.
 
+mod admitted_work;
 mod audit;
 mod bridged_resources;
 mod bridged_tools;
@@ -22,6 +23,7 @@ mod readiness;
 mod reload;
 mod revision;
 mod rules;
+mod running_runs;
 mod search;
 mod server_logins;
 mod settings;

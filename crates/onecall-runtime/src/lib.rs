@@ -49,7 +49,7 @@ pub use names::PermittedTools;
 pub use observer::{NoopObserver, Observer};
 pub use plan::{Plan, PlanFailure, PlanLookup, PlanProblem, PlanProblems, PlanRequest, check_plan};
 pub use plan_answer::PlanAnswer;
-pub use record::{RecordSettings, Recorder, Redactor, TokenCounter};
+pub use record::{RecordSettings, Recorder, Redactor, RunningRun, TokenCounter};
 pub use report::report;
 pub use review::Preview;
 pub use run_options::RunOptions;

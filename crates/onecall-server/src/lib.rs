@@ -27,6 +27,6 @@ pub use http::{
     InvalidName, InvalidToken,
 };
 pub use line_diff::diff_lines;
-pub use page::{PageOwner, PageSettings, ReplayReport, Replayer};
+pub use page::{PageOwner, PageSettings, ReplayError, ReplayReport, Replayer};
 pub use search_text::{SearchDetail, format_search_results};
 pub use stdio::{ServeError, serve_stdio};

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use onecall_config::Config;
+use onecall_config::LoadedConfig;
 use onecall_core::storage::CompleteStore;
 use onecall_gateway::Authenticator;
 use onecall_server::{AllowedHostHeader, AllowedOrigin, BearerToken, HttpSettings, PageSettings};
 
+use crate::replay::PageReplayer;
 use crate::store;
 
 /// The variable with the token, if no option gives one.
@@ -88,16 +89,18 @@ impl HttpOptions {
 /// called inside a tokio runtime.
 pub(crate) fn configure(
     settings: &mut HttpSettings,
-    config: &Config,
+    loaded: &LoadedConfig,
     shared: Option<&Arc<dyn CompleteStore>>,
 ) -> anyhow::Result<()> {
+    let config = &loaded.config;
     // Each store in a database has connections of its own. A file is opened once more, so that pages do not
     // wait for programs.
     let shared = shared.filter(|_| config.store.url.is_some());
     settings.drain = config.fleet.as_ref().map_or(Duration::ZERO, |fleet| fleet.drain);
     if let Some(store) = shared.cloned().or_else(|| store::open_if_located(config)) {
         let public_url = config.users.as_ref().and_then(|users| users.public_url.clone());
-        settings.page = Some(PageSettings { store, public_url, replayer: None, owner: None });
+        let replayer = Arc::new(PageReplayer::new(loaded));
+        settings.page = Some(PageSettings { store, public_url, replayer, owner: None });
     }
     let Some(users) = &config.users else { return Ok(()) };
     if settings.token.is_some() {

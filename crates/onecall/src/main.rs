@@ -18,6 +18,7 @@ mod logs;
 mod pretty_json;
 mod protection;
 mod reload;
+mod replay;
 mod setup;
 mod store;
 mod system;

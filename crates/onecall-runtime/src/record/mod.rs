@@ -15,5 +15,6 @@ mod token_counts;
 pub(crate) use recorder::ToolSource;
 pub use recorder::{RecordSettings, Recorder};
 pub(crate) use recording::Recording;
+pub use recording::RunningRun;
 pub use redactor::Redactor;
 pub use token_counts::TokenCounter;

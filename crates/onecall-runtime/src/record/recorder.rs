@@ -10,7 +10,7 @@ use std::time::Duration;
 use onecall_core::storage::{COMMAND_LINE_CLIENT, Retention, RunDetail};
 use onecall_core::{TextSizes, Timestamp, ToolSpec};
 
-use super::recording::{FinishedRun, UnfinishedRun};
+use super::recording::{FinishedRun, RunningRun, UnfinishedRun};
 use super::redactor::Redactor;
 use super::run_record;
 use super::savings::text_sizes;
@@ -182,6 +182,16 @@ impl Recorder {
         let mut unfinished = lock(&self.unfinished);
         unfinished.retain(|run| run.strong_count() > 0);
         unfinished.push(Arc::downgrade(run));
+    }
+
+    /// Reads the runs that are under way and will be recorded, the oldest first, without those that can be
+    /// continued in another process. `read` must not take long: a run does not end while it is read.
+    pub fn running<T>(&self, mut read: impl FnMut(RunningRun<'_>) -> T) -> Vec<T> {
+        if self.state.detail.is_none() {
+            return Vec::new();
+        }
+        let unfinished: Vec<_> = lock(&self.unfinished).iter().filter_map(Weak::upgrade).collect();
+        unfinished.iter().filter_map(|run| run.read(&mut read)).collect()
     }
 
     /// Queues the runs that are still under way as cancelled, closes the queue, and waits at most

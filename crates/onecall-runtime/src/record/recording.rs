@@ -55,6 +55,23 @@ pub(super) struct RunHeader {
     pub(super) argv: Vec<String>,
 }
 
+/// A run that has begun and not ended.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningRun<'a> {
+    /// The identifier of the run.
+    pub id: &'a RunId,
+    /// When the run began.
+    pub started: Timestamp,
+    /// The user that the run is for.
+    pub user: &'a UserName,
+    /// The client that asked for the run.
+    pub client: &'a str,
+    /// The kind of run.
+    pub kind: RunKind,
+    /// The source of the program, with secrets.
+    pub code: &'a str,
+}
+
 /// A run that has ended.
 pub(super) struct FinishedRun {
     pub(super) header: RunHeader,
@@ -173,6 +190,13 @@ fn copied_events(program: &Program, journal: Option<&Journal>) -> Arc<EventCopy>
 }
 
 impl UnfinishedRun {
+    /// Reads what is known about the run; `None` if it has been handed over.
+    pub(super) fn read<T>(&self, read: impl FnOnce(RunningRun<'_>) -> T) -> Option<T> {
+        let header = self.header.lock().unwrap_or_else(PoisonError::into_inner);
+        let RunHeader { id, started, user, client, kind, code, .. } = header.as_ref()?;
+        Some(read(RunningRun { id, started: *started, user, client, kind: *kind, code }))
+    }
+
     /// Everything known about the run; `None` if it has been handed over before.
     pub(super) fn hand_over(&self) -> Option<FinishedRun> {
         let header = self.header.lock().unwrap_or_else(PoisonError::into_inner).take()?;

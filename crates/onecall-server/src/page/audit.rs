@@ -10,12 +10,11 @@ use onecall_core::{RunId, ToolPattern};
 use super::context::PageContext;
 use super::error::PageError;
 use super::reply::PageAnswer;
-use super::room::fill;
+use super::room::{fill, left_beside};
 use super::text;
 
-/// How many rows one page lists, and how much of the page they take, in bytes.
+/// How many rows one page lists.
 const PAGE_LENGTH: usize = 100;
-const PAGE_SIZE: usize = 58_000;
 
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     Ok(PageAnswer::page("Audit", body(context, None)?))
@@ -54,7 +53,11 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
         ..AuditFilter::default()
     };
     let rows = context.store.audit_rows(&filter)?;
-    let shown = fill(rows.iter().take(PAGE_LENGTH), PAGE_SIZE, row);
+    let report = html! { @if let Some(report) = report { (report_text(report)) } };
+    let filters = filters(context, filter.denied);
+    let link = html! { a href=(query.with(&[])) { "Older rows" } };
+    let room = left_beside(&[&report, &filters, &link, &link]);
+    let shown = fill(rows.iter().take(PAGE_LENGTH), room, row);
     let last = rows.get(shown.count.saturating_sub(1)).filter(|_| rows.len() > shown.count);
     let older = last.map(|last| query.with(&[("before", Some(&last.number.to_string()))]));
     let is_first = filter.before.is_none();
@@ -64,19 +67,12 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
         ..AuditFilter::default()
     };
     let is_filtered = filter != all;
-    let value = |name: &str| query.get(name).unwrap_or_default();
     Ok(html! {
-        @if let Some(report) = report { (report_text(report)) }
+        (report)
         @if context.sees_everyone() {
             form method="post" action="/page/audit/verify" { (context.form_check()) button type="submit" { "Check the whole trail" } }
         }
-        form.filters method="get" action="/page/audit" role="search" aria-label="Filter the audit trail" {
-            label { "Tool" input type="search" name="tool" value=(value("tool")) maxlength="200"; }
-            label { "Run" input type="search" name="run" value=(value("run")) maxlength="60"; }
-            @if context.sees_everyone() { label { "User" input type="search" name="user" value=(value("user")) maxlength="200"; } }
-            label.check { input type="checkbox" name="denied" value="1" checked[filter.denied]; "only denials" }
-            span.actions { button type="submit" { "Filter" } a href="/page/audit" { "Clear" } }
-        }
+        (filters)
         @if rows.is_empty() { (empty(is_filtered)) } @else { div.scroll { table {
             caption.sr { "Rows of the audit trail, newest first" }
             thead { tr { th.number scope="col" { "Row" } th scope="col" { "When" } th scope="col" { "What" } th scope="col" { "Tool" }
@@ -88,6 +84,19 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
             @if let Some(older) = &older { a href=(older) { "Older rows" } }
         }
     })
+}
+
+fn filters(context: &PageContext, only_denials: bool) -> Markup {
+    let value = |name: &str| context.query.get(name).unwrap_or_default();
+    html! {
+        form.filters method="get" action="/page/audit" role="search" aria-label="Filter the audit trail" {
+            label { "Tool" input type="search" name="tool" value=(value("tool")) maxlength="200"; }
+            label { "Run" input type="search" name="run" value=(value("run")) maxlength="60"; }
+            @if context.sees_everyone() { label { "User" input type="search" name="user" value=(value("user")) maxlength="200"; } }
+            label.check { input type="checkbox" name="denied" value="1" checked[only_denials]; "only denials" }
+            span.actions { button type="submit" { "Filter" } a href="/page/audit" { "Clear" } }
+        }
+    }
 }
 
 fn row(row: &AuditRow) -> Markup {

@@ -21,8 +21,8 @@ pub(super) struct PageContext {
     pub(super) viewer: Viewer,
     /// Whether the reader's browser runs on this machine, because only this machine reaches the page.
     pub(super) is_here: bool,
-    /// Runs recorded programs again, where that is possible.
-    pub(super) replayer: Option<Arc<dyn Replayer>>,
+    /// Runs recorded programs again.
+    pub(super) replayer: Arc<dyn Replayer>,
     /// The first segment of the path, which names the part of the page.
     pub(super) part: String,
     /// The path and the query that were asked for.

@@ -9,39 +9,44 @@ use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::Response;
 use hyper::body::{Bytes, Frame};
+use onecall_core::RunId;
 use onecall_core::storage::{CompleteStore, RunFilter};
+use onecall_gateway::Gateway;
 use tokio::sync::watch;
 
 use super::reply::add_headers;
 use super::{BrowserState, Page};
 use crate::http::PlainBody;
 
-/// How often the store is looked at while a page is open.
+/// How often is looked for changes while a page is open.
 const LOOK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// How often a stream without events sends a comment, so that proxies keep it open.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Watches the store while pages are open.
+/// Watches the store, and what the gateway runs, while pages are open.
 pub(super) struct ChangeWatch {
     store: Arc<dyn CompleteStore>,
+    gateway: Arc<Gateway>,
     /// The number of changes, as long as any stream is open.
     changes: Mutex<Weak<watch::Sender<u64>>>,
 }
 
-/// What is compared to find out whether the store has changed.
+/// What is compared to find out whether something has changed that pages show.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-struct StoreMark {
+struct ChangeMark {
     changes: Option<i64>,
     newest_run: Option<String>,
+    /// The runs that the gateway executes now.
+    running: Vec<RunId>,
 }
 
 impl ChangeWatch {
-    pub(super) fn new(store: Arc<dyn CompleteStore>) -> Self {
-        Self { store, changes: Mutex::default() }
+    pub(super) fn new(store: Arc<dyn CompleteStore>, gateway: Arc<Gateway>) -> Self {
+        Self { store, gateway, changes: Mutex::default() }
     }
 
-    /// Begins to watch the store, or joins those who watch it. It is watched until the result is dropped.
+    /// Begins to watch, or joins those who do. This goes on until the result is dropped.
     fn subscribe(&self) -> Arc<watch::Sender<u64>> {
         let mut known = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(changes) = known.upgrade() {
@@ -49,17 +54,22 @@ impl ChangeWatch {
         }
         let changes = Arc::new(watch::Sender::new(0));
         *known = Arc::downgrade(&changes);
-        tokio::spawn(look(Arc::clone(&self.store), Arc::downgrade(&changes)));
+        let (store, gateway) = (Arc::clone(&self.store), Arc::clone(&self.gateway));
+        tokio::spawn(look(store, gateway, Arc::downgrade(&changes)));
         changes
     }
 }
 
-/// Looks at the store until no page is open any more.
-async fn look(store: Arc<dyn CompleteStore>, changes: Weak<watch::Sender<u64>>) {
+/// Looks for changes until no page is open any more.
+async fn look(
+    store: Arc<dyn CompleteStore>,
+    gateway: Arc<Gateway>,
+    changes: Weak<watch::Sender<u64>>,
+) {
     let mut last = None;
     loop {
-        let store = Arc::clone(&store);
-        let mark = tokio::task::spawn_blocking(move || mark(store.as_ref())).await.ok();
+        let (store, gateway) = (Arc::clone(&store), Arc::clone(&gateway));
+        let mark = tokio::task::spawn_blocking(move || mark(store.as_ref(), &gateway)).await.ok();
         let Some(changes) = changes.upgrade() else { return };
         if last.is_some() && mark != last {
             changes.send_modify(|number| *number += 1);
@@ -70,10 +80,11 @@ async fn look(store: Arc<dyn CompleteStore>, changes: Weak<watch::Sender<u64>>) 
     }
 }
 
-fn mark(store: &dyn CompleteStore) -> StoreMark {
+fn mark(store: &dyn CompleteStore, gateway: &Gateway) -> ChangeMark {
+    let running = gateway.running_runs(|run| run.id.clone());
     let newest = store.runs(&RunFilter { limit: Some(1), ..RunFilter::default() }).ok();
     let newest_run = newest.and_then(|runs| runs.first().map(|run| run.id.to_string()));
-    StoreMark { changes: store.change_number().ok(), newest_run }
+    ChangeMark { changes: store.change_number().ok(), newest_run, running }
 }
 
 /// A stream of events for one open page.
@@ -81,7 +92,7 @@ struct OpenStream {
     page: Arc<Page>,
     /// The secret of the session that the page is open in.
     secret: String,
-    /// Keeps the store watched.
+    /// Keeps the watch going.
     _watch: Arc<watch::Sender<u64>>,
     changes: watch::Receiver<u64>,
     stopped: watch::Receiver<bool>,

@@ -18,7 +18,7 @@ use super::error::PageError;
 use super::fields::{Fields, segment};
 use super::reply::PageAnswer;
 use super::room::{excerpt, fill};
-use super::run::program_of;
+use super::unfinished_runs::program_of;
 use super::{give_back, text, verdict};
 
 /// How many questions one page lists.

@@ -15,7 +15,7 @@ use super::parts::PARTS;
 pub(super) const STYLE: &str = include_str!("assets/page.css");
 
 /// The script of all pages.
-const SCRIPT: &str = include_str!("assets/page.js");
+pub(super) const SCRIPT: &str = include_str!("assets/page.js");
 
 /// The picture of the page in the browser's tab.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\

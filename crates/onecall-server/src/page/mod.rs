@@ -32,6 +32,7 @@ mod session;
 mod sign_in;
 mod text;
 mod tools;
+mod unfinished_runs;
 mod users;
 mod verdict;
 mod viewer;
@@ -54,7 +55,7 @@ use self::context::PageContext;
 use self::events::ChangeWatch;
 use self::fields::Fields;
 use self::reply::{PageReply, see_other};
-pub use self::run::{ReplayReport, Replayer};
+pub use self::run::{ReplayError, ReplayReport, Replayer};
 use self::session::{PageCookie, form_check, is_form_check};
 pub(crate) use self::sign_in::OneTimeKey;
 use self::viewer::Viewer;
@@ -72,8 +73,8 @@ pub struct PageSettings {
     pub store: Arc<dyn CompleteStore>,
     /// The address at which people open the page, if it is not that of the server.
     pub public_url: Option<String>,
-    /// Runs recorded programs again, if the page may.
-    pub replayer: Option<Arc<dyn Replayer>>,
+    /// Runs recorded programs again.
+    pub replayer: Arc<dyn Replayer>,
     /// The person whose process this is. If it is given, the server has only the page, and the page is
     /// opened with a key that is used once.
     pub owner: Option<PageOwner>,
@@ -104,7 +105,7 @@ pub(crate) struct Page {
     sign_in: SignIn,
     public_url: Option<String>,
     changes: ChangeWatch,
-    replayer: Option<Arc<dyn Replayer>>,
+    replayer: Arc<dyn Replayer>,
 }
 
 impl Page {
@@ -112,7 +113,7 @@ impl Page {
     pub(crate) fn new(settings: PageSettings, sign_in: SignIn, gateway: Arc<Gateway>) -> Arc<Self> {
         let PageSettings { store, public_url, replayer, owner: _ } = settings;
         let page = Arc::new(Self {
-            changes: ChangeWatch::new(Arc::clone(&store)),
+            changes: ChangeWatch::new(Arc::clone(&store), Arc::clone(&gateway)),
             store,
             gateway,
             sign_in,
@@ -197,7 +198,7 @@ impl Page {
             store: Arc::clone(&self.store),
             gateway: self.gateway.for_principal(&viewer.principal).await,
             is_here: matches!(self.sign_in, SignIn::Key(_)),
-            replayer: self.replayer.clone(),
+            replayer: Arc::clone(&self.replayer),
             viewer,
             part,
             address: head.uri.path_and_query().map_or("/page/", |it| it.as_str()).to_owned(),

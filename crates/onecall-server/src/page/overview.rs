@@ -11,10 +11,13 @@ use super::error::PageError;
 use super::fields::segment;
 use super::figures::{Overview, PERIODS, Period};
 use super::reply::PageAnswer;
+use super::room::fill;
+use super::run_list::MAX_FILTER;
 use super::{damaged_store, text};
 
-/// How many tools each list has.
+/// How many tools each list has, and how much of the page they take, in bytes.
 const MAX_TOOLS: usize = 8;
+const TOOLS_SIZE: usize = 6_000;
 
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let name = context.query.get("period").unwrap_or_default();
@@ -142,16 +145,24 @@ fn list(
     column: &str,
     value: impl Fn(&Figures) -> String,
 ) -> Markup {
+    let rows = fill(tools.iter().take(MAX_TOOLS), TOOLS_SIZE, |(name, tool)| {
+        html! { tr {
+            td {
+                // A program may have called any name. The filter takes no longer one.
+                @if name.chars().count() > MAX_FILTER { (text::line(name, 80)) } @else {
+                    a href={ "/page/runs?tool=" (segment(name)) } { (text::line(name, 80)) }
+                }
+            }
+            td.number { (text::short(tool.get(Counter::Calls))) }
+            td.number { (value(tool)) }
+        } }
+    });
     html! {
         section { h2 { (title) }
             @if tools.is_empty() { p.muted { "None." } } @else { div.scroll { table {
                 caption.sr { (title) }
                 thead { tr { th scope="col" { "Tool" } th.number scope="col" { "Calls" } th.number scope="col" { (column) } } }
-                tbody { @for (name, tool) in tools.iter().take(MAX_TOOLS) { tr {
-                    td { a href={ "/page/runs?tool=" (segment(name)) } { (text::line(name, 80)) } }
-                    td.number { (text::short(tool.get(Counter::Calls))) }
-                    td.number { (value(tool)) }
-                } } }
+                tbody { (rows.markup) }
             } } }
         }
     }

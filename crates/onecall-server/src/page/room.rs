@@ -4,6 +4,14 @@
 use maud::{Markup, PreEscaped};
 use onecall_core::text::visible;
 
+/// How much of a page its content may take, in bytes. The rest is for the frame, with style and script.
+pub(super) const CONTENT_SIZE: usize = 70_000;
+
+/// How many bytes the other parts of a page leave for its list.
+pub(super) fn left_beside(parts: &[&Markup]) -> usize {
+    CONTENT_SIZE.saturating_sub(parts.iter().map(|part| part.0.len()).sum())
+}
+
 /// Items that were written into a part of a page.
 pub(super) struct Filled {
     pub(super) markup: Markup,
@@ -26,6 +34,25 @@ pub(super) fn fill<T>(
         }
         text.push_str(&written);
         count += 1;
+    }
+    Filled { markup: PreEscaped(text), count }
+}
+
+/// Writes the items that fit into `most` bytes of a page, and those that are needed. The others are left out.
+pub(super) fn fill_with_fitting<T>(
+    items: impl IntoIterator<Item = T>,
+    most: usize,
+    is_needed: impl Fn(&T) -> bool,
+    mut write: impl FnMut(T) -> Markup,
+) -> Filled {
+    let (mut text, mut count) = (String::new(), 0);
+    for item in items {
+        let is_needed = is_needed(&item);
+        let written = write(item).into_string();
+        if is_needed || text.len() + written.len() <= most {
+            text.push_str(&written);
+            count += 1;
+        }
     }
     Filled { markup: PreEscaped(text), count }
 }
@@ -70,6 +97,7 @@ mod tests {
     use maud::html;
 
     use super::*;
+    use crate::page::layout;
 
     #[test]
     fn a_part_has_what_fits_and_at_least_one_item() {
@@ -81,6 +109,27 @@ mod tests {
         assert_eq!(filled(1), ("<i>&lt;&lt;&lt;&lt;</i>".to_owned(), 1));
         assert_eq!(filled(31).1, 2);
         assert_eq!(filled(39).1, 3);
+    }
+
+    #[test]
+    fn an_item_that_does_not_fit_is_left_out() {
+        let filled = |needed| {
+            let items = ["a", "<<<<", "b"];
+            let filled =
+                fill_with_fitting(items, 20, |it| *it == needed, |item| html! { i { (item) } });
+            (filled.markup.into_string(), filled.count)
+        };
+        assert_eq!(filled(""), ("<i>a</i><i>b</i>".to_owned(), 2));
+        assert_eq!(filled("<<<<"), ("<i>a</i><i>&lt;&lt;&lt;&lt;</i>".to_owned(), 2));
+    }
+
+    #[test]
+    fn a_page_has_room_for_its_frame() {
+        let style_and_script = html! {
+            style { (PreEscaped(layout::STYLE)) } script { (PreEscaped(layout::SCRIPT)) }
+        };
+        assert!(style_and_script.0.len() + CONTENT_SIZE < 96_000, "{}", style_and_script.0.len());
+        assert_eq!(left_beside(&[&html! { "ab" }, &html! { "c" }]), CONTENT_SIZE - 3);
     }
 
     #[test]

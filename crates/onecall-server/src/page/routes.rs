@@ -11,6 +11,10 @@ use super::{
     Intent, audit, inbox, overview, policy, run, run_list, server_logins, servers, tools, users,
 };
 
+/// The longest address of a page, in bytes. Its query is repeated in the links of the page. The arguments of a
+/// call that the policy page explains can be longer.
+const MAX_ADDRESS: usize = 2_000;
+
 /// Answers a request for the address `/page/` and `rest`.
 pub(super) async fn respond(context: PageContext, rest: &str, intent: Intent) -> PageReply {
     let context = Arc::new(context);
@@ -39,6 +43,10 @@ async fn answer(
 }
 
 async fn read(context: &Arc<PageContext>, segments: &[&str]) -> Result<PageAnswer, PageError> {
+    if context.address.len() > MAX_ADDRESS && context.part != "policy" {
+        let message = "the address is too long: search for less";
+        return Err(PageError::Invalid(message.to_owned()));
+    }
     match segments {
         [] => blocking(context, overview::page).await,
         ["runs"] => blocking(context, run_list::page).await,
@@ -79,10 +87,7 @@ fn redirect(address: String) -> Result<PageAnswer, PageError> {
 
 async fn send(context: &Arc<PageContext>, segments: &[&str]) -> Result<PageAnswer, PageError> {
     match segments {
-        ["runs", id, "replay"] => {
-            let id = (*id).to_owned();
-            blocking(context, move |context| run::replay(context, &id)).await
-        }
+        ["runs", id, "replay"] => run::replay(context, id).await,
         ["inbox", item] => {
             let item = (*item).to_owned();
             blocking(context, move |context| inbox::answer(context, &item)).await
@@ -119,11 +124,11 @@ async fn send_stale(
     }
 }
 
-/// Makes a page on a thread that may wait for the store.
-pub(super) async fn blocking(
+/// Reads the store, or makes a page, on a thread that may wait for the store.
+pub(super) async fn blocking<T: Send + 'static>(
     context: &Arc<PageContext>,
-    work: impl FnOnce(&PageContext) -> Result<PageAnswer, PageError> + Send + 'static,
-) -> Result<PageAnswer, PageError> {
+    work: impl FnOnce(&PageContext) -> Result<T, PageError> + Send + 'static,
+) -> Result<T, PageError> {
     let context = Arc::clone(context);
     match tokio::task::spawn_blocking(move || work(&context)).await {
         Ok(answer) => answer,

@@ -3,19 +3,24 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
-use onecall_core::storage::{
-    DurableRun, DurableState, RunFilter, RunPosition, RunSummary, StoredQuestion,
-};
+use onecall_core::storage::{RunFilter, RunPosition, RunSummary};
 use onecall_core::{RunId, Timestamp, UserName};
 
 use super::context::PageContext;
 use super::error::PageError;
 use super::reply::PageAnswer;
-use super::run::program_of;
+use super::room::{fill, left_beside};
+use super::unfinished_runs::{self, RunState, Source, UnfinishedRun};
 use super::{damaged_store, text};
 
-/// How many runs one page has.
+/// How many runs one page has; as many that have not ended can stand above them.
 const PAGE_LENGTH: usize = 50;
+
+/// How much of a page the runs take that have not ended, in bytes.
+const UNFINISHED_SIZE: usize = 20_000;
+
+/// The longest text of a filter, in characters.
+pub(super) const MAX_FILTER: usize = 200;
 
 /// How many runs one page searches.
 const MAX_SEARCHED: usize = 10_000;
@@ -24,8 +29,8 @@ const MAX_SEARCHED: usize = 10_000;
 const TEXT_FILTERS: [(&str, &str); 4] =
     [("text", "Text"), ("tool", "Tool"), ("server", "Server"), ("client", "Client")];
 
-/// The outcomes that runs can be filtered by: those of records, and the states of runs that have not ended.
-const OUTCOMES: [(&str, &str); 14] = [
+/// The outcomes of records that runs can be filtered by.
+const OUTCOMES: [(&str, &str); 11] = [
     ("", "any"),
     ("ok", "ok"),
     ("failed", "failed in any way"),
@@ -37,34 +42,37 @@ const OUTCOMES: [(&str, &str); 14] = [
     ("workspace_full", "workspace full"),
     ("worker_died", "worker died"),
     ("engine_unavailable", "engine unavailable"),
-    (WAITING, "waits for a person"),
-    (RUNNING, "running"),
-    (INTERRUPTED, "interrupted"),
 ];
-
-/// The states of runs that have not ended.
-const WAITING: &str = "waiting";
-const RUNNING: &str = "running";
-const INTERRUPTED: &str = "interrupted";
 
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     let filter = filter(context)?;
+    let is_first = filter.after.is_none();
+    // Read before the others, so that a run that ends meanwhile is not missing.
+    let mut unfinished = if is_first { unfinished(context, &filter)? } else { Vec::new() };
     let has_ended = unfinished_state(&filter).is_none();
     let searched_to = if has_ended { searched_to(context, &filter)? } else { None };
     let since = filter.since.max(searched_to);
-    let mut runs = match has_ended {
+    let runs = match has_ended {
         true => context.store.runs(&RunFilter { since, ..filter.clone() })?,
         false => Vec::new(),
     };
-    let next = (runs.len() > PAGE_LENGTH).then(|| runs.truncate(PAGE_LENGTH));
-    let next = next.and(runs.last()).map(|last| format!("{}-{}", last.started.0, last.id));
-    let is_first = filter.after.is_none();
-    let unfinished = if is_first { unfinished(context, &filter)? } else { Vec::new() };
+    unfinished.retain(|run| runs.iter().all(|recorded| recorded.id != run.id));
+    let controls = html! { (damaged_store::notice(context)) (filters(context)) };
+    let before = context.query.number::<usize>("unfinished").unwrap_or(0);
+    let listed = unfinished.iter().skip(before).take(PAGE_LENGTH);
+    let running = fill(listed, UNFINISHED_SIZE, |run| unfinished_row(context, run));
+    let further = before.saturating_add(running.count);
+    let further = (further < unfinished.len()).then(|| further.to_string());
+    // Links repeat the filters: to older runs, to the newest, to further searches and to others that run.
+    let link = html! { a href=(context.query.with(&[])) { "Older runs" } };
+    let room = left_beside(&[&controls, &running.markup, &link, &link, &link, &link]);
+    let shown = fill(runs.iter().take(PAGE_LENGTH), room, |run| row(context, run));
+    let last = runs.get(shown.count.saturating_sub(1)).filter(|_| runs.len() > shown.count);
+    let next = last.map(|last| format!("{}-{}", last.started.0, last.id));
     let is_filtered = filter != RunFilter { limit: filter.limit, ..own(context) };
     let is_empty = runs.is_empty() && unfinished.is_empty();
     let body = html! {
-        (damaged_store::notice(context))
-        (filters(context))
+        (controls)
         div #runs data-live {
             @if is_empty && searched_to.is_none() { (empty(is_filtered)) } @else if !is_empty {
                 div.scroll { table {
@@ -76,20 +84,20 @@ pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
                         @if context.sees_everyone() && context.gateway.has_users() { th scope="col" { "User" } }
                         th scope="col" { "Client" } th.minor scope="col" { "Kind" }
                     } }
-                    tbody {
-                        @for run in &unfinished { (unfinished_row(context, run)) }
-                        @for run in &runs { (row(context, run)) }
-                    }
+                    tbody { (running.markup) (shown.markup) }
                 } }
+            }
+            @if let Some(further) = &further {
+                p { a href=(context.query.with(&[("unfinished", Some(further))])) { "More runs that have not ended" } }
             }
             @if let (None, Some(oldest)) = (&next, searched_to) {
                 p { "Searched " (text::short(u64::try_from(MAX_SEARCHED).unwrap_or(u64::MAX))) " runs, back to " (text::time(oldest)) ". "
-                    a href=(context.query.with(&[("after", Some(&format!("{}-", oldest.0)))])) { "Search older runs" } }
+                    a href=(context.query.with(&[("after", Some(&format!("{}-", oldest.0))), ("unfinished", None)])) { "Search older runs" } }
             }
             nav.pages aria-label="Pages of runs" {
-                @if !is_first { a href=(context.query.with(&[("after", None)])) { "Newest runs" } }
+                @if !is_first || before > 0 { a href=(context.query.with(&[("after", None), ("unfinished", None)])) { "Newest runs" } }
                 @if let Some(next) = &next {
-                    a href=(context.query.with(&[("after", Some(next))])) { "Older runs" }
+                    a href=(context.query.with(&[("after", Some(next)), ("unfinished", None)])) { "Older runs" }
                 }
             }
         }
@@ -160,13 +168,13 @@ fn filters(context: &PageContext) -> Markup {
     html! {
         form.filters method="get" action="/page/runs" role="search" aria-label="Filter runs" {
             @for (name, label) in TEXT_FILTERS {
-                label { (label) input type="search" name=(name) value=(value(name)) maxlength="200"; }
+                label { (label) input type="search" name=(name) value=(value(name)) maxlength=(MAX_FILTER); }
             }
             @if context.sees_everyone() && context.gateway.has_users() {
-                label { "User" input type="search" name="user" value=(value("user")) maxlength="200"; }
+                label { "User" input type="search" name="user" value=(value("user")) maxlength=(MAX_FILTER); }
             }
             label { "Outcome" select name="outcome" {
-                @for (outcome, label) in OUTCOMES {
+                @for (outcome, label) in OUTCOMES.into_iter().chain(RunState::UNFINISHED.map(|(_, name, label)| (name, label))) {
                     option value=(outcome) selected[value("outcome") == outcome] { (label) }
                 }
             } }
@@ -227,13 +235,13 @@ pub(super) fn outcome(run: &RunSummary) -> Markup {
 }
 
 /// The state of runs that have not ended, if the filter is for one.
-fn unfinished_state(filter: &RunFilter) -> Option<&str> {
-    filter.outcome.as_deref().filter(|it| [WAITING, RUNNING, INTERRUPTED].contains(it))
+fn unfinished_state(filter: &RunFilter) -> Option<RunState> {
+    filter.outcome.as_deref().and_then(RunState::named)
 }
 
 /// The runs that have not ended, newest first. What they called is not known yet, so a filter for that
 /// leaves them out.
-fn unfinished(context: &PageContext, filter: &RunFilter) -> Result<Vec<DurableRun>, PageError> {
+fn unfinished(context: &PageContext, filter: &RunFilter) -> Result<Vec<UnfinishedRun>, PageError> {
     let wanted = unfinished_state(filter);
     let is_known = filter.failed
         || (filter.outcome.is_some() && wanted.is_none())
@@ -242,61 +250,36 @@ fn unfinished(context: &PageContext, filter: &RunFilter) -> Result<Vec<DurableRu
     if is_known {
         return Ok(Vec::new());
     }
-    let has_text = |run: &DurableRun, text: &str| {
-        let program = context.redacted(&program_of(&run.request).unwrap_or_default());
-        let text = text.to_lowercase();
-        [run.id.as_str(), &program].iter().any(|it| it.to_lowercase().contains(&text))
+    let text = filter.text.as_ref().map(|text| text.to_lowercase());
+    let has_text = |run: &UnfinishedRun, text: &str| {
+        [run.id.as_str(), &run.program].iter().any(|it| it.to_lowercase().contains(text))
     };
-    let mut runs = context.store.durable_runs(false)?;
+    let source = if text.is_some() { Source::Read } else { Source::LeftOut };
+    let mut runs = unfinished_runs::list(context, source)?;
     runs.retain(|run| {
-        context.viewer.sees_durable(run)
-            && wanted.is_none_or(|wanted| state_name(run, false, context.now) == wanted)
-            && filter.text.as_ref().is_none_or(|text| has_text(run, text))
-            && filter.user.as_ref().is_none_or(|user| run.principal.user == *user)
+        wanted.is_none_or(|wanted| run.state == wanted)
+            && text.as_ref().is_none_or(|text| has_text(run, text))
+            && filter.user.as_ref().is_none_or(|user| run.user == *user)
             && filter.client.as_ref().is_none_or(|client| run.client.contains(client.as_str()))
             && filter.since.is_none_or(|since| run.started >= since)
             && filter.until.is_none_or(|until| run.started < until)
     });
-    runs.reverse();
-    runs.truncate(PAGE_LENGTH);
     Ok(runs)
 }
 
-fn unfinished_row(context: &PageContext, run: &DurableRun) -> Markup {
+fn unfinished_row(context: &PageContext, run: &UnfinishedRun) -> Markup {
     html! {
         tr {
             td.nowrap { (text::time(run.started)) }
             td { a.id href={ "/page/runs/" (run.id) } { (run.id) } }
-            td { (state(run, &[], context.now)) }
+            td { (run.state.tag(&run.id)) }
             td.number { (text::age(context.now, run.started)) }
             td {} td.minor {}
             @if context.sees_everyone() && context.gateway.has_users() {
-                td { (text::line(run.principal.user.as_str(), 40)) }
+                td { (text::line(run.user.as_str(), 40)) }
             }
             td { (text::line(&run.client, 40)) }
             td.minor { (text::line(&run.kind, 20)) }
-        }
-    }
-}
-
-/// What a run that has not ended does.
-fn state_name(run: &DurableRun, is_asked: bool, now: Timestamp) -> &'static str {
-    if run.state == DurableState::Waiting || is_asked {
-        WAITING
-    } else if run.lease.as_ref().is_some_and(|lease| lease.until > now) {
-        RUNNING
-    } else {
-        INTERRUPTED
-    }
-}
-
-/// What a run that has not ended does, as a tag.
-pub(super) fn state(run: &DurableRun, open: &[StoredQuestion], now: Timestamp) -> Markup {
-    html! {
-        @match state_name(run, !open.is_empty(), now) {
-            WAITING => a.tag.wait href={ "/page/inbox#run-" (run.id) } { "waits for a person" },
-            RUNNING => span.tag.wait { "running" },
-            _ => span.tag.bad { "interrupted" },
         }
     }
 }

@@ -15,7 +15,7 @@ use super::error::PageError;
 use super::fields::segment;
 use super::figures::{Overview, PERIODS};
 use super::reply::PageAnswer;
-use super::room::{excerpt, fill};
+use super::room::{excerpt, fill, left_beside};
 use super::routes::blocking;
 use super::run::text_difference;
 use super::{server_logins, text};
@@ -27,9 +27,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of a page the reason of a failure takes, in bytes.
 const REASON_SIZE: usize = 4_000;
 
-/// How many servers one page lists, and how much of the page they take, in bytes.
+/// How many servers one page lists.
 const PAGE_LENGTH: usize = 40;
-const PAGE_SIZE: usize = 60_000;
 
 /// How much of a page the changed tools of one server take, in bytes. A file has all of them.
 const CHANGES_SIZE: usize = 30_000;
@@ -45,11 +44,12 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
         let overview = Overview::read(context, period)?;
         let before = context.query.number::<usize>("after").unwrap_or(0);
         let listed = servers.iter().skip(before).take(PAGE_LENGTH);
-        let cards = fill(listed, PAGE_SIZE, |(server, login)| {
+        let after = |count: usize| context.query.with(&[("after", Some(&count.to_string()))]);
+        let link = html! { a href=(after(usize::MAX)) { "Servers before" } };
+        let cards = fill(listed, left_beside(&[&link, &link]), |(server, login)| {
             server_card(context, server, *login, &overview)
         });
         let end = before.saturating_add(cards.count);
-        let after = |count: usize| context.query.with(&[("after", Some(&count.to_string()))]);
         let body = html! {
             div #servers data-live {
                 @if servers.is_empty() {

@@ -19,13 +19,15 @@ use super::context::PageContext;
 use super::error::PageError;
 use super::fields::{Fields, segment};
 use super::reply::PageAnswer;
-use super::room::{excerpt, fill};
+use super::room::{excerpt, fill, fill_with_fitting, left_beside};
 use super::run::pretty;
 use super::text;
 
-/// How many tools one page lists, and how much of the page they take, in bytes.
+/// How many tools one page lists.
 const PAGE_LENGTH: usize = 60;
-const PAGE_SIZE: usize = 58_000;
+
+/// How much of a page the servers take that tools can be filtered by, in bytes.
+const SERVERS_SIZE: usize = 8_000;
 
 /// How long a page waits for servers that have never listed their tools.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,6 +39,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 const ANSWER_SIZE: usize = 20_000;
 const SIGNATURE_SIZE: usize = 7_000;
 const FIELDS_SIZE: usize = 28_000;
+
+/// How much of a page the names of a tool take, in bytes. Its description takes what the other parts leave.
+const FACTS_SIZE: usize = 3_000;
 
 /// How many values a field offers to choose from, and the longest of them, in bytes.
 const MAX_CHOICES: usize = 100;
@@ -53,20 +58,14 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
     let found = find(context, query, server).await?;
     let before = context.query.number::<usize>("after").unwrap_or(0);
     let listed = found.iter().skip(before).take(PAGE_LENGTH);
-    let shown = fill(listed, PAGE_SIZE, |found| listed_tool(context, &found.spec));
-    let end = before.saturating_add(shown.count);
     let after = |count: usize| context.query.with(&[("after", Some(&count.to_string()))]);
+    let filters = filters(context, query, server);
+    let link = html! { a href=(after(usize::MAX)) { "Tools before" } };
+    let room = left_beside(&[&filters, &link, &link]);
+    let shown = fill(listed, room, |found| listed_tool(context, &found.spec));
+    let end = before.saturating_add(shown.count);
     let body = html! {
-        form.filters method="get" role="search" aria-label="Search tools" {
-            label { "Search" input type="search" name="q" value=(query) maxlength="200" placeholder="send a message"; }
-            label { "Server" select name="server" {
-                option value="" { "all" }
-                @for status in context.gateway.status() {
-                    option value=(status.name) selected[server == Some(status.name.as_str())] { (text::line(status.name.as_str(), 60)) }
-                }
-            } }
-            span.actions { button type="submit" { "Search" } }
-        }
+        (filters)
         @if found.is_empty() {
             div.empty {
                 @if query.is_empty() && server.is_none() {
@@ -82,6 +81,27 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
         }
     };
     Ok(PageAnswer::page("Tools", body))
+}
+
+/// The form that searches for tools.
+fn filters(context: &PageContext, query: &str, server: Option<&str>) -> Markup {
+    let servers = context.gateway.status();
+    let options = fill(&servers, SERVERS_SIZE, |status| {
+        let name = status.name.as_str();
+        html! { option value=(name) selected[server == Some(name)] { (text::line(name, 60)) } }
+    });
+    html! {
+        form.filters method="get" role="search" aria-label="Search tools" {
+            label { "Search" input type="search" name="q" value=(query) maxlength="200" placeholder="send a message"; }
+            // A list that is too long for a page is typed instead.
+            @if options.count < servers.len() {
+                label { "Server" input type="search" name="server" value=(server.unwrap_or_default()) maxlength="200"; }
+            } @else {
+                label { "Server" select name="server" { option value="" { "all" } (options.markup) } }
+            }
+            span.actions { button type="submit" { "Search" } }
+        }
+    }
 }
 
 /// A tool in the list.
@@ -159,21 +179,27 @@ pub(super) async fn tool_page(
     };
     let observed = context.gateway.observed(&spec);
     let signature = |text: String| excerpt(&text, SIGNATURE_SIZE).text;
+    let signatures = html! {
+        section { h2 { "Signature" }
+            pre.output tabindex="0" { (signature(python_signature_with(&spec, observed.as_ref()))) }
+            details { summary { "TypeScript" } pre.output tabindex="0" { (signature(typescript_signature_with(&spec, observed.as_ref()))) } }
+        }
+    };
+    let form = call_form(context, &spec);
+    let room = left_beside(&[&signatures, &answer, &form]).saturating_sub(FACTS_SIZE);
+    let description = spec.description.as_ref().map(|it| readable(it, DESCRIPTION_TOKENS));
     let body = html! {
         dl.facts {
             div { dt { "Server" } dd { (text::line(spec.server.as_str(), 80)) } }
             div { dt { "Name there" } dd { (text::line(spec.tool.as_str(), 120)) } }
             div { dt { "Effects" } dd { (hints(&spec)) @if spec.annotations.read_only_hint != Some(true) { " may change something" } } }
         }
-        @if let Some(description) = &spec.description { pre.description { (readable(description, DESCRIPTION_TOKENS)) } }
-        section { h2 { "Signature" }
-            pre.output tabindex="0" { (signature(python_signature_with(&spec, observed.as_ref()))) }
-            details { summary { "TypeScript" } pre.output tabindex="0" { (signature(typescript_signature_with(&spec, observed.as_ref()))) } }
-        }
+        @if let Some(description) = description { pre.description { (excerpt(&description, room).text) } }
+        (signatures)
         section { h2 #try-title { "Try a call" }
             p { "The call is made as " strong { (text::line(&context.viewer.name, 80)) } ": rules and approvals apply, and it is recorded." }
             (answer)
-            (call_form(context, &spec))
+            (form)
         }
     };
     Ok(PageAnswer::Page { title: text::line(spec.callable.as_str(), 120), body, status })
@@ -189,9 +215,18 @@ fn call_form(context: &PageContext, spec: &ToolSpec) -> Markup {
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
     let properties: Vec<(&String, &Value)> = properties.into_iter().flatten().collect();
-    let fields = fill(properties.iter().enumerate(), FIELDS_SIZE, |(index, (name, schema))| {
-        field(context, index, name, schema, required.contains(&name.as_str()))
-    });
+    // What was typed is given back, however long it is.
+    let is_typed = |(_, (name, _)): &(usize, &(&String, &Value))| {
+        context.form.raw(&format!("arg.{name}")).is_some_and(|typed| !typed.is_empty())
+    };
+    let fields = fill_with_fitting(
+        properties.iter().enumerate(),
+        FIELDS_SIZE,
+        is_typed,
+        |(index, (name, schema))| {
+            field(context, index, name, schema, required.contains(&name.as_str()))
+        },
+    );
     let further = properties.len().saturating_sub(fields.count);
     let is_open = further > 0 || fields.count == 0 || context.form.get("json").is_some();
     html! {

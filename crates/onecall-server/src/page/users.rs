@@ -10,12 +10,11 @@ use super::context::PageContext;
 use super::error::PageError;
 use super::fields::segment;
 use super::reply::PageAnswer;
-use super::room::fill;
+use super::room::{fill, left_beside};
 use super::text;
 
-/// How many users one page lists, and how much of the page they take, in bytes.
+/// How many users one page lists.
 const PAGE_LENGTH: usize = 100;
-const PAGE_SIZE: usize = 58_000;
 
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     if !context.sees_everyone() {
@@ -35,20 +34,25 @@ pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
         *tokens.entry(token.user).or_default() += 1;
     }
     let before = query.number::<usize>("after").unwrap_or(0);
-    let shown = fill(users.iter().skip(before).take(PAGE_LENGTH), PAGE_SIZE, |user| {
+    let after = |count: usize| query.with(&[("after", Some(&count.to_string()))]);
+    let search = html! {
+        form.filters method="get" role="search" aria-label="Search users" {
+            label { "Name" input type="search" name="q" value=(query.get("q").unwrap_or_default()) maxlength="200"; }
+            span.actions { button type="submit" { "Search" } }
+        }
+    };
+    let link = html! { a href=(after(usize::MAX)) { "Users before" } };
+    let room = left_beside(&[&search, &link, &link]);
+    let shown = fill(users.iter().skip(before).take(PAGE_LENGTH), room, |user| {
         row(user, tokens.get(&user.name).copied().unwrap_or(0))
     });
     let end = before.saturating_add(shown.count);
-    let after = |count: usize| query.with(&[("after", Some(&count.to_string()))]);
     let body = html! {
         @if all.is_empty() {
             div.empty { p { strong { "There are no users yet." } }
                 p { code { "onecall users add NAME" } " adds one. People who log in with the identity provider appear by themselves." } }
         } @else {
-            form.filters method="get" role="search" aria-label="Search users" {
-                label { "Name" input type="search" name="q" value=(query.get("q").unwrap_or_default()) maxlength="200"; }
-                span.actions { button type="submit" { "Search" } }
-            }
+            (search)
             @if users.is_empty() {
                 div.empty { p { "No user has such a name. " a href="/page/users" { "All users" } } }
             } @else { div.scroll { table {

@@ -42,7 +42,7 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
                 onecall_server::serve_stdio(gateway(loaded, watcher, stores)?).await?;
             }
             Some(mut settings) => {
-                http::configure(&mut settings, &loaded.config, stores.complete.as_ref())?;
+                http::configure(&mut settings, &loaded, stores.complete.as_ref())?;
                 // The port is bound first, so that no server is started if it is in use.
                 let server = HttpServer::bind(settings)?;
                 let gateway = gateway(loaded, watcher, stores)?;

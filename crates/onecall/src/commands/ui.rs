@@ -15,7 +15,7 @@ use onecall_server::{HttpServer, HttpSettings, PageOwner, PageSettings};
 use crate::cli::{Global, UiArguments};
 use crate::commands::login::open;
 use crate::commands::note;
-use crate::commands::runs::LocalReplayer;
+use crate::replay::PageReplayer;
 use crate::system::user_name;
 use crate::{setup, store};
 
@@ -29,7 +29,7 @@ pub(crate) fn ui(arguments: &UiArguments, global: &Global) -> anyhow::Result<Exi
     let page = PageSettings {
         store: store::open(&loaded.config)?,
         public_url: None,
-        replayer: Some(Arc::new(LocalReplayer::new(loaded.clone()))),
+        replayer: Arc::new(PageReplayer::new(&loaded)),
         owner: Some(owner),
     };
     let settings = HttpSettings {

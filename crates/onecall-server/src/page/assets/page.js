@@ -106,6 +106,7 @@
 
   let isReading = false;
   let isStale = false;
+  let ended = 0;
   const refresh = async () => {
     if (isReading) { isStale = true; return; }
     isReading = true;
@@ -114,7 +115,12 @@
       if (response.status === 401 || response.status === 403) { signInAgain(); return; }
       if (!response.ok && response.status !== 404) return;
       const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-      if (document.querySelector("#run-state") && !fresh.querySelector("#run-state")) { location.reload(); return; }
+      if (document.querySelector("#run-state") && !fresh.querySelector("#run-state")) {
+        // A run that has just ended may not be recorded yet.
+        ended ||= Date.now();
+        if (response.status === 404 && Date.now() - ended < 3000) setTimeout(refresh, 1000); else location.reload();
+        return;
+      }
       for (const part of all("[data-live][id]")) {
         const other = fresh.getElementById(part.id);
         if (!other) continue;

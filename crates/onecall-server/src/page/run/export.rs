@@ -52,7 +52,7 @@ pub(super) fn html(context: &PageContext, record: &RunRecord) -> Result<PageAnsw
                 (calls::table(context, record, &lines, &decisions, &program, calls::Extent::File)) }
         }
         section { h2 { "Program" } (program.markup) }
-        (output(record, MAX_OUTPUT))
+        (output(&record.run, record.output.as_deref(), MAX_OUTPUT))
         (pictures::section(record, calls::Extent::File))
     };
     let title = format!("Run {}", record.run.id);

@@ -65,7 +65,10 @@ fn kept(record: &RunRecord, saved: i64, direct: u64) -> Markup {
 fn recorded(record: &RunRecord) -> Markup {
     html! {
         @match (record.run.detail, &record.replay) {
-            (RunDetail::Metadata, _) => "no arguments, results and output",
+            (RunDetail::Metadata, _) => {
+                "no arguments, results and output, so it cannot be replayed; with " code { "records: full" }
+                " in the configuration, later runs can"
+            },
             (RunDetail::Full, ReplayData::None) => "everything",
             (RunDetail::Full, ReplayData::Journal(_)) => {
                 "everything; " code { "onecall runs replay " (record.run.id) } " runs it again"

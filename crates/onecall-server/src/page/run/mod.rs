@@ -16,12 +16,12 @@ mod unfinished;
 
 pub(super) use call::pretty;
 pub(super) use compare::text_difference;
-pub use replay::{ReplayReport, Replayer};
-pub(super) use unfinished::program_of;
+pub(super) use replay::replay;
+pub use replay::{ReplayError, ReplayReport, Replayer};
 
 use maud::{Markup, html};
 use onecall_core::RunId;
-use onecall_core::storage::{CallTexts, RunRecord};
+use onecall_core::storage::{CallTexts, RunRecord, RunSummary};
 
 use super::context::PageContext;
 use super::error::PageError;
@@ -76,12 +76,6 @@ pub(super) fn page(
     }
 }
 
-/// Runs a recorded program again.
-pub(super) fn replay(context: &PageContext, id: &str) -> Result<PageAnswer, PageError> {
-    let record = find(context, id, CallTexts::All)?.ok_or(PageError::NotFound)?;
-    replay::page(context, &record)
-}
-
 /// Of which calls an address needs arguments and results, which can be very large.
 fn texts_of(rest: &[&str]) -> CallTexts {
     match rest {
@@ -110,7 +104,7 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
             a href={ "/page/runs/" (id) "/compare" } { "Compare" }
             a href={ "/page/runs/" (id) "/run.json" } { "JSON" }
             a href={ "/page/runs/" (id) "/run.html" } { "HTML file" }
-            @if replay::is_possible(context, record) {
+            @if replay::is_possible(record) {
                 form.inline method="post" action={ "/page/runs/" (id) "/replay" } {
                     (context.form_check()) button.quiet type="submit" { "Replay" }
                 }
@@ -129,18 +123,17 @@ fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageErr
             h2 #program-title { "Program" }
             (program.markup)
         }
-        (output(record, OUTPUT_SIZE))
+        (output(&record.run, record.output.as_deref(), OUTPUT_SIZE))
         (pictures::section(record, calls::Extent::Page))
     })
 }
 
 /// The output of a run, as far as it is recorded. It takes at most `most` bytes.
-fn output(record: &RunRecord, most: usize) -> Markup {
-    let run = &record.run;
+fn output(run: &RunSummary, output: Option<&str>, most: usize) -> Markup {
     html! {
         section aria-labelledby="output-title" {
             h2 #output-title { "Output " span.muted { (text::bytes(run.output_bytes)) } }
-            @match record.output.as_deref() {
+            @match output {
                 None => p.muted {
                     "The output was not recorded. With " code { "records: full" }
                     " in the configuration, later runs keep it."

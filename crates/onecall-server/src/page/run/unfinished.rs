@@ -4,29 +4,29 @@ use std::collections::HashSet;
 
 use maud::html;
 use onecall_core::RunId;
-use onecall_core::storage::{DurableState, QuestionFilter, QuestionState};
-use serde_json::Value;
+use onecall_core::storage::{QuestionFilter, QuestionState};
 
 use crate::page::context::PageContext;
 use crate::page::error::PageError;
 use crate::page::inbox;
 use crate::page::reply::PageAnswer;
 use crate::page::room::fill;
-use crate::page::run_list::state;
 use crate::page::text;
+use crate::page::unfinished_runs::{self, RunState};
 
 /// How many lines of the program are shown, and how much of the page they take, in bytes.
 const MAX_LINES: usize = 500;
 const PROGRAM_SIZE: usize = 20_000;
 
 pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, PageError> {
-    let run = context.store.durable_run(id)?.filter(|run| context.viewer.sees_durable(run));
-    let run = run.ok_or(PageError::NotFound)?;
-    let has_ended = matches!(run.state, DurableState::Ended(_));
+    let run = unfinished_runs::find(context, id)?.ok_or(PageError::NotFound)?;
+    let has_ended = run.state == RunState::Ended;
     let filter = QuestionFilter { run: Some(id.clone()), open: true };
     let mut open = context.store.questions(&filter)?;
     open.retain(|stored| stored.state == QuestionState::Open);
-    let program = context.redacted(&program_of(&run.request).unwrap_or_default());
+    let is_asking = !open.is_empty() && !has_ended;
+    let state = if is_asking { RunState::Waiting } else { run.state };
+    let program = &run.program;
     let asking: HashSet<usize> =
         open.iter().filter_map(|it| usize::try_from(it.question.line?).ok()).collect();
     let first = context.query.number::<usize>("at").unwrap_or(1).max(1);
@@ -46,9 +46,9 @@ pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, Page
     let body = html! {
         div #run-state data-live data-reload=[has_ended.then_some("")] {
             dl.facts {
-                div { dt { "State" } dd { @if has_ended { "ended" } @else { (state(&run, &open, context.now)) } } }
+                div { dt { "State" } dd { (state.tag(id)) } }
                 div { dt { "Started" } dd { (text::time(run.started)) } }
-                @if !run.principal.user.is_local() { div { dt { "User" } dd { (text::line(run.principal.user.as_str(), 80)) } } }
+                @if !run.user.is_local() { div { dt { "User" } dd { (text::line(run.user.as_str(), 80)) } } }
                 div { dt { "Client" } dd { (text::line(&run.client, 80)) } }
                 div { dt { "Kind" } dd { (text::line(&run.kind, 20)) } }
                 @if run.resumed > 0 { div { dt { "Continued" } dd { (text::count(run.resumed, "time", "times")) } } }
@@ -67,10 +67,4 @@ pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, Page
         }
     };
     Ok(PageAnswer::page(format!("Run {id}"), body))
-}
-
-/// The source of the program in the request of a run.
-pub(in crate::page) fn program_of(request: &str) -> Option<String> {
-    let request: Value = serde_json::from_str(request).ok()?;
-    request.get("code")?.as_str().map(str::to_owned)
 }

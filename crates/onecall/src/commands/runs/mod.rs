@@ -1,13 +1,10 @@
 //! `onecall runs`: lists, shows and replays recorded runs, and shows durable runs that have no record.
 
 mod list;
-mod recorded_tools;
 mod replay;
 mod show;
 mod timeline;
 mod unrecorded;
-
-pub(super) use self::replay::LocalReplayer;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::{OpenPage, has_browser};
-use crate::page::{Background, PageProcess, recorded_home, run};
+use crate::page::{Background, PageProcess, WAITING, recorded_home, run, run_as};
+use crate::support::Home;
+use crate::support::http_gateway::HttpGateway;
 
 #[test]
 fn two_people_see_a_question_and_its_answer_at_once() {
@@ -157,4 +159,41 @@ fn runs_appear_in_the_list_and_time_lines_can_be_zoomed() {
     assert!(open.browser.becomes("location.search.includes('from=')"));
     assert!(open.browser.becomes("document.querySelectorAll('table.calls tbody tr').length < 5"));
     open.check("a part of a time line");
+}
+
+#[test]
+fn a_program_of_a_gateway_appears_when_it_begins_and_changes_when_it_ends() {
+    if !has_browser() {
+        return;
+    }
+    let home = Home::new();
+    home.write("data/orders.csv", "region,amount\n");
+    let workspace = json!({ "path": home.text_path("data"), "mode": "read-only" });
+    let settings = json!({ "workspace": workspace, "records": "full" });
+    let token = "7b1c9f0e5d3a8642";
+    let (gateway, _) = HttpGateway::serve("127.0.0.1:0", &["--token", token], &settings, |_| {});
+    let open = OpenPage::of_gateway(gateway.address, 1200, 800);
+    open.open("/page/");
+    open.browser.script(&format!(
+        "document.getElementById('token').value = '{token}'; document.querySelector('form').submit()"
+    ));
+    assert!(open.browser.becomes("document.body.dataset.kind === 'signed-in'"));
+    open.open("/page/runs");
+    assert!(open.browser.becomes("document.body.textContent.includes('Nothing ran yet')"));
+    std::thread::scope(|scope| {
+        let program = scope.spawn(|| run_as(&gateway, token, WAITING));
+        let appears = open.browser.becomes("document.querySelector('#runs .tag.wait')");
+        open.browser.script("document.querySelector('#runs a.id').click()");
+        let is_shown = open
+            .browser
+            .becomes("document.querySelector('#run-state .tag.wait')?.textContent === 'running'");
+        home.write("data/go", "");
+        program.join().expect("the program ends");
+        assert!(appears && is_shown, "{appears} {is_shown}");
+    });
+    // The page of the run becomes that of its record.
+    assert!(open.browser.becomes("document.getElementById('output-title')"));
+    assert!(open.browser.becomes("document.body.textContent.includes('went')"));
+    // The record may have been asked for before it was stored.
+    open.check_answer("a run that has ended", 404);
 }

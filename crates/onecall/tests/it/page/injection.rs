@@ -146,7 +146,7 @@ pub fn hostile_question(store: &SqliteStore, id: &str, text: &str) {
         expires: now.after(Duration::from_secs(3_600)),
         ways: ApprovalWay::CONFIGURABLE.to_vec(),
     };
-    store.add_question(&question).expect("a question");
+    store.add_question(&question, None).expect("a question");
 }
 
 /// Rows of the audit trail whose every text is hostile.

@@ -4,12 +4,17 @@ mod access;
 mod inbox;
 mod injection;
 mod parts;
+mod replays;
+mod running;
 mod runs;
 mod servers;
 mod sign_in;
+mod sizes;
 mod stores;
 
 pub use injection::hostile_home;
+pub use running::WAITING;
+pub use sign_in::run_as;
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

@@ -8,7 +8,7 @@ use crate::support::free_port;
 use crate::support::http_gateway::{HttpGateway, stateless, stateless_request};
 use crate::users::{bearer, personal_token};
 
-fn gateway(users: &Value, more: &Value) -> HttpGateway {
+pub fn gateway(users: &Value, more: &Value) -> HttpGateway {
     let mut settings = json!({ "users": users, "records": "full" });
     for (key, value) in more.as_object().expect("an object") {
         settings[key] = value.clone();
@@ -16,14 +16,14 @@ fn gateway(users: &Value, more: &Value) -> HttpGateway {
     HttpGateway::with_settings(&settings)
 }
 
-fn sign_in(gateway: &HttpGateway, token: &str) -> (PageBrowser, Seen) {
+pub fn sign_in(gateway: &HttpGateway, token: &str) -> (PageBrowser, Seen) {
     let mut browser = PageBrowser::new(gateway.address);
     let seen = browser.post("/page/sign-in", &format!("token={token}&next=%2Fpage%2Fruns"));
     (browser, seen)
 }
 
 /// Runs a program of a user to its end.
-fn run_as(gateway: &HttpGateway, token: &str, code: &str) {
+pub fn run_as(gateway: &HttpGateway, token: &str, code: &str) {
     let message = stateless(1, code);
     let answer =
         stateless_request(&message).header("Authorization", &bearer(token)).send(gateway.address);
@@ -32,7 +32,7 @@ fn run_as(gateway: &HttpGateway, token: &str, code: &str) {
 }
 
 /// The runs that a page lists.
-fn listed(browser: &mut PageBrowser) -> Vec<String> {
+pub fn listed(browser: &mut PageBrowser) -> Vec<String> {
     let seen = browser.get("/page/runs");
     assert_eq!(seen.status, 200, "{}", seen.text);
     let links = seen.text.split("href=\"/page/runs/").skip(1);
