@@ -235,9 +235,9 @@ impl DurableRuns {
     }
 }
 
-/// Reads which runs wait, and which of their questions are to be announced. `known` are the runs without a
-/// process of the last time: one that still has as many open questions has no new answer, but it may have
-/// one that it could not be continued with.
+/// Reads which runs wait, and which of their questions are to be announced. `known` are the runs
+/// without a process of the last time: one that still has as many open questions has no new answer,
+/// but it may have one that it could not be continued with.
 fn waiting_runs(
     store: &dyn DurableStore,
     known: &HashMap<RunId, Orphan>,
