@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_core::storage::{RunRecord, RunStore as _, RunSummary};
-use onecall_core::{RunId, Timestamp};
+use onecall_core::Timestamp;
 use onecall_store::SqliteStore;
 use serde_json::{Value, json};
 
