@@ -17,6 +17,8 @@ from logging import DEBUG, getLogger
 names = ["inspect", "ipaddress", "logging", "subprocess", "tokenize", "uuid"]
 print([isinstance(sys.modules[name], types.ModuleType) for name in names])
 print([repr(sys.modules[name]).split()[1] for name in names])
+# Who asks every module for something loads none, and the list of modules stays as it is.
+print([name for name, module in sys.modules.items() if hasattr(module, "no_such_name")])
 
 
 def area(width: float, height: float = 1.0, *, unit="m") -> str:
@@ -57,6 +59,7 @@ with ThreadPoolExecutor(8) as pool:
 
 print(uuid.UUID(int=7), uuid.uuid5(uuid.NAMESPACE_DNS, "example.com"), uuid.uuid4().version)
 print(subprocess.PIPE, issubclass(subprocess.CalledProcessError, Exception))
+print(tokenize.tok_name[1])
 words = tokenize.generate_tokens(iter(["a = 1\n"]).__next__)
 print([token.string for token in words if token.string.strip()])
 

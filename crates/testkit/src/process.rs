@@ -58,6 +58,18 @@ impl Process {
         self.memory("VmHWM:")
     }
 
+    /// Bytes of memory that are resident now and not those of files, such as the code of the program.
+    #[must_use]
+    pub fn data_bytes(&self) -> Option<u64> {
+        Some(self.resident_bytes()?.saturating_sub(self.memory("RssFile:")?))
+    }
+
+    /// The maximum of [`data_bytes`](Self::data_bytes), of a process that has now as much of files as it had then.
+    #[must_use]
+    pub fn peak_data_bytes(&self) -> Option<u64> {
+        Some(self.peak_bytes()?.saturating_sub(self.memory("RssFile:")?))
+    }
+
     fn memory(&self, field: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix(field))?;

@@ -1,5 +1,6 @@
 {{attempt}}
-import gc, io, os, subprocess, warnings
+import gc, io, os, warnings
+from subprocess import Popen
 
 def every_class():
     seen, rest = set(), [().__class__.__base__]

@@ -249,15 +249,19 @@ impl ProcessTimes {
 
     /// What each of the calls since an earlier moment cost the processes of this role.
     fn since(&self, before: &Self, role: Role) -> ProcessCost {
-        let mut cost = ProcessCost::default();
+        let mut used = ProcessorUse::default();
         for (pid, (_, now)) in self.0.iter().filter(|(_, (it, _))| *it == role) {
             let then = before.0.get(pid).map(|(_, then)| *then).unwrap_or_default();
-            let calls = f64::from(CALLS);
-            cost.user += now.user.saturating_sub(then.user).as_secs_f64() / calls;
-            cost.system += now.system.saturating_sub(then.system).as_secs_f64() / calls;
-            cost.waits += now.waits.saturating_sub(then.waits) as f64 / calls;
+            used.user += now.user.saturating_sub(then.user);
+            used.system += now.system.saturating_sub(then.system);
+            used.waits += now.waits.saturating_sub(then.waits);
         }
-        cost
+        let calls = f64::from(CALLS);
+        ProcessCost {
+            user: used.user.as_secs_f64() / calls,
+            system: used.system.as_secs_f64() / calls,
+            waits: used.waits as f64 / calls,
+        }
     }
 }
 

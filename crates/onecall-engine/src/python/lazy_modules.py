@@ -98,17 +98,23 @@ LAZY = {
 # What a module keeps when it is loaded, because it was used before.
 KEPT = {"inspect": {"_is_coroutine_mark": MARK}}
 
+# What modules have without naming it, besides constants: `tokenize` imports all that `token` has.
+NOT_NAMED = {"tokenize": ("tok_name",)}
+
 # Held by the thread that loads a module.
 _loading = RLock()
 _being_loaded = set()
 
+# What modules name, of those that were asked for an attribute.
+_names = {}
+
 
 class LazyModule(ModuleType):
-    """A module that is loaded when an attribute is used that it does not have yet, or is set."""
+    """A module that is loaded when an attribute of it is used that it does not have yet, or one is set."""
 
     def __getattr__(self, name):
-        # Imports look for this; a module that is a package has it already.
-        if name != "__path__":
+        # Who asks all modules for an attribute does not load them: that would change `sys.modules` meanwhile.
+        if may_have(self.__name__, name):
             load(self)
         return ModuleType.__getattribute__(self, name)
 
@@ -119,6 +125,13 @@ class LazyModule(ModuleType):
     def __dir__(self):
         load(self)
         return ModuleType.__dir__(self)
+
+
+def may_have(module, name):
+    """Whether a module may have this attribute when it is loaded."""
+    if module not in _names:
+        _names[module] = {*FrozenImporter.get_code(module).co_names, *NOT_NAMED.get(module, ())}
+    return name in _names[module] or name.isupper()
 
 
 def load(module):

@@ -74,10 +74,10 @@ fn a_newer_schema_is_refused() {
 fn a_look_changes_nothing() {
     let Some(Place::Database(url)) = Place::database() else { return };
     let seen = inspect_database(&Secret::new(url.as_str())).unwrap();
-    assert_eq!((seen.version, seen.newest), (None, 5));
+    assert_eq!((seen.version, seen.newest), (None, 6));
     assert!(!seen.address.contains(PASSWORD) && seen.address.starts_with("postgres://127.0.0.1:"));
     open(&url).put_run(&run("a", 1)).unwrap();
-    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(5));
+    assert_eq!(inspect_database(&Secret::new(url)).unwrap().version, Some(6));
 }
 
 #[test]

@@ -389,7 +389,7 @@ fn a_store_is_looked_at_and_left_alone() {
     let (code, store) = look();
     assert_eq!(code, Some(0));
     assert!(store.contains("✓ file     ~/home/state/onecall/onecall.db, "), "{store}");
-    assert!(store.contains(", schema 12 (#)"), "{store}");
+    assert!(store.contains(", schema 13 (#)"), "{store}");
 
     for file in fs::read_dir(home.path("home/state/onecall")).unwrap() {
         fs::remove_file(file.unwrap().path()).unwrap();

@@ -118,7 +118,7 @@ fn commands_show_the_database_without_its_password() {
     }
     let report = machine.finish(&["doctor"]);
     assert!(report.stdout.contains("postgres://127.0.0.1:"), "{report:?}");
-    assert!(report.stdout.contains("schema 5"), "{report:?}");
+    assert!(report.stdout.contains("schema 6"), "{report:?}");
 }
 
 #[test]

@@ -178,6 +178,8 @@ fn a_program_of_a_gateway_appears_when_it_begins_and_changes_when_it_ends() {
         "document.getElementById('token').value = '{token}'; document.querySelector('form').submit()"
     ));
     assert!(open.browser.becomes("document.body.dataset.kind === 'signed-in'"));
+    // The page without a session is a form, with status 401.
+    open.check_answer("the sign-in", 401);
     open.open("/page/runs");
     assert!(open.browser.becomes("document.body.textContent.includes('Nothing ran yet')"));
     std::thread::scope(|scope| {

@@ -52,10 +52,15 @@ fn users_see_their_own_runs_and_administrators_all() {
         );
         run_as(&gateway, token, &code);
     }
-    // Records are written after the answer.
+    // Records are written after the answer, and the runs are listed before that.
     let (mut admin, seen) = sign_in(&gateway, &root);
     assert_eq!((seen.status, seen.location.as_str()), (303, "/page/runs"), "{}", seen.text);
-    testkit::process::wait_until(crate::support::TIMEOUT, || listed(&mut admin).len() == 2);
+    testkit::process::wait_until(crate::support::TIMEOUT, || {
+        let runs = listed(&mut admin);
+        let is_stored =
+            |run: &String| admin.get(&format!("/page/runs/{run}/run.json")).status == 200;
+        runs.len() == 2 && runs.iter().all(is_stored)
+    });
     let (mut anna_browser, _) = sign_in(&gateway, &anna);
     let (mut ben_browser, _) = sign_in(&gateway, &ben);
     let (of_anna, of_ben) = (listed(&mut anna_browser), listed(&mut ben_browser));
