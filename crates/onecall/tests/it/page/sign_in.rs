@@ -57,8 +57,11 @@ fn users_see_their_own_runs_and_administrators_all() {
     assert_eq!((seen.status, seen.location.as_str()), (303, "/page/runs"), "{}", seen.text);
     testkit::process::wait_until(crate::support::TIMEOUT, || {
         let runs = listed(&mut admin);
-        let is_stored =
-            |run: &String| admin.get(&format!("/page/runs/{run}/run.json")).status == 200;
+        let is_stored = |run: &String| {
+            let trail = admin.get(&format!("/page/audit?run={run}")).text;
+            let has_record = admin.get(&format!("/page/runs/{run}/run.json")).status == 200;
+            has_record && trail.contains(&format!("href=\"/page/runs/{run}\""))
+        };
         runs.len() == 2 && runs.iter().all(is_stored)
     });
     let (mut anna_browser, _) = sign_in(&gateway, &anna);

@@ -7,11 +7,12 @@ use onecall_core::Timestamp;
 use onecall_core::storage::{RunRecord, RunStore as _, RunSummary};
 use onecall_store::SqliteStore;
 use serde_json::{Value, json};
+use testkit::bins;
 
 use super::injection::{hostile_question, hostile_record};
 use super::stores::STORE;
 use super::{PageBrowser, PageProcess};
-use crate::support::{Home, script};
+use crate::support::Home;
 
 /// The limit of every page, in bytes.
 const LIMIT: usize = 100_000;
@@ -139,7 +140,12 @@ fn tools_are_listed_and_shown_on_small_pages() {
     let tools: Vec<Value> = (0..100)
         .map(|number| json!({ "name": format!("tool{number}"), "description": text, "inputSchema": schema }))
         .collect();
-    let mut servers = vec![script("hostile", &json!({ "tools": tools, "on": {} }))];
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("script.json");
+    std::fs::write(&file, json!({ "tools": tools, "on": {} }).to_string()).expect("a file");
+    let args = [json!("--script-file"), json!(file)];
+    let mut servers =
+        vec![json!({ "name": "hostile", "command": bins::fixture_server(), "args": args })];
     let name = "n".repeat(50);
     // The form for the search has no list of so many servers.
     let idle = |number| json!({ "name": format!("{name}{number}"), "command": "/nowhere/server" });
@@ -168,7 +174,7 @@ fn tools_are_listed_and_shown_on_small_pages() {
     // What was typed is given back, however long it is.
     let check = browser.check();
     let typed = "t".repeat(50_000);
-    let seen = browser.post(tool, &format!("check={check}&arg.chosen={typed}&json=%5B1%5D"));
+    let seen = browser.post(tool, &format!("check={check}&arg.plain={typed}&json=%5B1%5D"));
     assert_eq!(seen.status, 400);
     assert!(seen.text.contains(&typed), "{}", seen.text.len());
 }
