@@ -5,8 +5,8 @@ Without it, a zygote starts sooner and takes less memory, and so do its workers.
 """
 
 import sys
-from _frozen_importlib import FrozenImporter
-from _thread import RLock
+from _frozen_importlib import FrozenImporter, _DeadlockError, _ModuleLockManager
+from _thread import get_ident
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
@@ -101,9 +101,8 @@ KEPT = {"inspect": {"_is_coroutine_mark": MARK}}
 # What modules have without naming it, besides constants: `tokenize` imports all that `token` has.
 NOT_NAMED = {"tokenize": ("tok_name",)}
 
-# Held by the thread that loads a module.
-_loading = RLock()
-_being_loaded = set()
+# The modules that are being loaded, each with the thread that loads it.
+_loading = {}
 
 # What modules name, of those that were asked for an attribute.
 _names = {}
@@ -111,6 +110,14 @@ _names = {}
 
 class LazyModule(ModuleType):
     """A module that is loaded when an attribute of it is used that it does not have yet, or one is set."""
+
+    def __getattribute__(self, name):
+        value = ModuleType.__getattribute__(self, name)
+        if ModuleType.__getattribute__(self, "__name__") not in _loading:
+            return value
+        # What is there by now may need what is not.
+        load(self)
+        return ModuleType.__getattribute__(self, name)
 
     def __getattr__(self, name):
         # Who asks all modules for an attribute does not load them: that would change `sys.modules` meanwhile.
@@ -135,18 +142,28 @@ def may_have(module, name):
 
 
 def load(module):
-    """Loads a module, unless that was done before or this thread is loading it."""
-    with _loading:
-        name = module.__name__
-        if type(module) is not LazyModule or name in _being_loaded:
-            return
-        _being_loaded.add(name)
-        try:
-            FrozenImporter.exec_module(module)
-        finally:
-            _being_loaded.remove(name)
+    """Loads a module, unless that was done before or this thread is loading it; waits for another thread that is."""
+    name = ModuleType.__getattribute__(module, "__name__")
+    if _loading.get(name) == get_ident():
+        return
+    try:
+        # Imports take the same lock, so that no two threads wait for each other.
+        with _ModuleLockManager(name):
+            if type(module) is LazyModule:
+                load_now(module, name)
+    except _DeadlockError:
+        # The other thread waits for this one, which therefore goes on with what is there, as imports do.
+        pass
+
+
+def load_now(module, name):
+    _loading[name] = get_ident()
+    try:
+        FrozenImporter.exec_module(module)
         vars(module).update(KEPT.get(name, ()))
         ModuleType.__setattr__(module, "__class__", ModuleType)
+    finally:
+        del _loading[name]
 
 
 class LazyImporter:

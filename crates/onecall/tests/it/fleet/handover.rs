@@ -177,6 +177,8 @@ fn a_run_ends_once_although_the_answer_to_a_write_is_lost() {
 fn a_run_whose_end_cannot_be_stored_is_answered_when_it_can() {
     let Some(fleet) = LinkedFleet::new() else { return };
     fleet.run("print(1)");
+    // Its client is answered before its end is stored.
+    assert!(wait_until(TIMEOUT, || fleet.unfinished() == "0"));
     // The end of each run fails, until the trigger is gone.
     fleet.server.execute(
         &fleet.url,
