@@ -6,7 +6,7 @@ Without it, a zygote starts sooner and takes less memory, and so do its workers.
 
 import sys
 from _frozen_importlib import FrozenImporter, _DeadlockError, _ModuleLockManager
-from _thread import get_ident
+from _thread import RLock, get_ident
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
@@ -104,8 +104,9 @@ NOT_NAMED = {"tokenize": ("tok_name",)}
 # The modules that are being loaded, each with the thread that loads it.
 _loading = {}
 
-# What modules name, of those that were asked for an attribute.
+# What modules name, of those that were asked for an attribute. The lock is held to add one.
 _names = {}
+_reading = RLock()
 
 
 class LazyModule(ModuleType):
@@ -136,8 +137,10 @@ class LazyModule(ModuleType):
 
 def may_have(module, name):
     """Whether a module may have this attribute when it is loaded."""
-    if module not in _names:
-        _names[module] = {*FrozenImporter.get_code(module).co_names, *NOT_NAMED.get(module, ())}
+    # One thread at a time: decoding takes memory.
+    with _reading:
+        if module not in _names:
+            _names[module] = {*FrozenImporter.get_code(module).co_names, *NOT_NAMED.get(module, ())}
     return name in _names[module] or name.isupper()
 
 
