@@ -44,6 +44,8 @@ fn a_gateway_that_is_stopped_finishes_runs_without_a_client() {
     let (one, mut other) = (fleet.start(), fleet.start());
     let begun = one.client().start(1, "print(await mcp__local__held())", "t");
     assert!(wait_until(TIMEOUT, || calls(&fleet) == 1));
+    // A call that only reads does not wait until its run is stored.
+    assert!(wait_until(TIMEOUT, || unfinished(&fleet) == 1));
     drop(one);
     drop(begun);
     // The other gateway continues the run, which no client waits for.
@@ -65,6 +67,7 @@ fn a_gateway_that_stops_takes_up_no_run() {
     assert!(wait_until(TIMEOUT, || calls(&fleet) == 1));
     let begun = one.client().start(1, "print(await mcp__local__held())", "t");
     assert!(wait_until(TIMEOUT, || calls(&fleet) == 2));
+    assert!(wait_until(TIMEOUT, || unfinished(&fleet) == 2));
     other.signal("-TERM");
     let ready = || Request::new("GET", "/ready").send(other.address).status;
     assert!(wait_until(TIMEOUT, || ready() == 503));
