@@ -328,7 +328,7 @@ fn a_question_is_announced_by_one_process_at_a_time(place: &Place) {
     assert_eq!(claimed, [open.clone(), other.clone()]);
     // The process that has taken it over may have ended: another one does it later.
     let again = [(open.clone(), later), (other.clone(), first)];
-    assert_eq!(store.claim_announcement(&run, &again, last).unwrap(), [open.clone()]);
+    assert_eq!(store.claim_announcement(&run, &again, last).unwrap(), std::slice::from_ref(&open));
     let announce = |item: &ItemId| store.question(item).unwrap().unwrap().announce;
     assert_eq!([announce(&open), announce(&other)], [Some(last), Some(later)]);
     store.end_announcement(&run, &[open.clone(), other.clone()]).unwrap();

@@ -99,7 +99,7 @@ fn earlier(number: usize, ago: Duration, tool: &str) -> RunRecord {
     let mut calls = record.calls.clone();
     for call in &mut calls {
         call.duration = Some(duration);
-        call.cached = number % 2 == 0;
+        call.cached = number.is_multiple_of(2);
     }
     let (call_count, failed_calls, cached_calls) = (123_456, 12_345, 54_321);
     let run =
@@ -115,7 +115,7 @@ fn the_overview_is_small_with_all_charts_and_lists_full() {
     let moments = moments.chain((0..30).map(|it| 24 * hour * it));
     for (number, ago) in moments.enumerate() {
         // Names that the filter for runs takes, and longer ones.
-        let tool = format!("{}{}", number % 20, growing(if number % 2 == 0 { 190 } else { 900 }));
+        let tool = format!("{}{}", number % 20, growing(if number.is_multiple_of(2) { 190 } else { 900 }));
         store.put_run(&earlier(number, ago, &tool)).expect("a record");
     }
     let page = PageProcess::start(&home);
