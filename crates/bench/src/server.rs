@@ -131,6 +131,24 @@ impl Server {
         Ok(TimedAnswer { text: text(&result)?, seconds })
     }
 
+    /// Asks for the names of all tools that programs can call, of which there must be at least so many; returns
+    /// the seconds. Of very many, the first names come, and how many there are.
+    pub fn list_callable_tools(&mut self, at_least: usize) -> Result<f64, String> {
+        let params = json!({ "name": "list_callable_tools", "arguments": {} });
+        let (result, seconds) = self.request("tools/call", &params)?;
+        let names: Vec<Value> = serde_json::from_str(&text(&result)?)
+            .map_err(|error| format!("the list is not JSON: {error}"))?;
+        let rest = result["content"][1]["text"].as_str().unwrap_or_default();
+        let all =
+            rest.split_once(" of ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+        match all.unwrap_or(names.len()) {
+            count if count < at_least => {
+                Err(format!("only {count} of {at_least} tools are listed"))
+            }
+            _ => Ok(seconds),
+        }
+    }
+
     /// Whether the server offers this tool.
     pub fn has_tool(&mut self, name: &str) -> Result<bool, String> {
         let (result, _) = self.request("tools/list", &json!({}))?;

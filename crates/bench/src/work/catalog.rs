@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::process::Process;
 
 use super::HELLO;
@@ -71,13 +71,8 @@ fn ready(subject: &Subject, section: &mut Section) -> Result<(), String> {
     for _ in 0..subject.rounds(3) {
         for (flags, samples, at_least) in [(&MANY[..], &mut many, 10_000), (&[], &mut few, 1)] {
             let mut gateway = Server::start(subject.serve(flags)?)?;
-            let answer = gateway.call("list_callable_tools", &json!({}))?;
-            let names: Vec<Value> = serde_json::from_str(&answer.text)
-                .map_err(|error| format!("the list is not JSON: {error}"))?;
-            if names.len() < at_least {
-                return Err(format!("only {} of {at_least} tools are listed", names.len()));
-            }
-            samples.push(gateway.initialized_after + answer.seconds);
+            let seconds = gateway.list_callable_tools(at_least)?;
+            samples.push(gateway.initialized_after + seconds);
         }
     }
     section.add(READY, Unit::Seconds, many);

@@ -74,13 +74,8 @@ fn ready(subject: &Subject, section: &mut Section) -> Result<(), String> {
             let config = json!({ "servers": servers.collect::<Vec<Value>>() });
             let name = format!("{count}-servers");
             let mut gateway = Server::start(subject.serve_config(&name, config)?)?;
-            let answer = gateway.call("list_callable_tools", &json!({}))?;
-            let names: Vec<Value> = serde_json::from_str(&answer.text)
-                .map_err(|error| format!("the list is not JSON: {error}"))?;
-            if names.len() < count * TOOLS {
-                return Err(format!("only {} of {} tools are listed", names.len(), count * TOOLS));
-            }
-            samples.push(gateway.initialized_after + answer.seconds);
+            let seconds = gateway.list_callable_tools(count * TOOLS)?;
+            samples.push(gateway.initialized_after + seconds);
         }
     }
     section.add(CROWD, Unit::Seconds, crowd);

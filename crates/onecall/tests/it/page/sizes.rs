@@ -115,7 +115,8 @@ fn the_overview_is_small_with_all_charts_and_lists_full() {
     let moments = moments.chain((0..30).map(|it| 24 * hour * it));
     for (number, ago) in moments.enumerate() {
         // Names that the filter for runs takes, and longer ones.
-        let tool = format!("{}{}", number % 20, growing(if number.is_multiple_of(2) { 190 } else { 900 }));
+        let tool =
+            format!("{}{}", number % 20, growing(if number.is_multiple_of(2) { 190 } else { 900 }));
         store.put_run(&earlier(number, ago, &tool)).expect("a record");
     }
     let page = PageProcess::start(&home);
