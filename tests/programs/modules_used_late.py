@@ -17,7 +17,6 @@ from logging import DEBUG, getLogger
 names = ["inspect", "ipaddress", "logging", "subprocess", "tokenize", "uuid"]
 print([isinstance(sys.modules[name], types.ModuleType) for name in names])
 print([repr(sys.modules[name]).split()[1] for name in names])
-# Who asks every module for something loads none, and the list of modules stays as it is.
 print([name for name, module in sys.modules.items() if hasattr(module, "no_such_name")])
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import inspect
 import itertools
 import sys
 import zlib
@@ -197,7 +196,7 @@ class JournalLoop(_onecall_loop.BaseLoop):
 
 def as_completed(fs, **options):
     """Like `asyncio.as_completed`, but starts the coroutines in the given order."""
-    if events._get_running_loop() is not None and not inspect.isawaitable(fs):
+    if events._get_running_loop() is not None and not hasattr(fs, "__await__"):
         try:
             fs = [tasks.ensure_future(it) for it in dict.fromkeys(fs)]
         except TypeError:

@@ -3,7 +3,6 @@
 import asyncio
 import builtins
 import importlib
-import inspect
 import sys
 from asyncio import events
 
@@ -66,7 +65,7 @@ def transform(number, source):
     def apply(value):
         try:
             result = function(value)
-            if inspect.isawaitable(result):
+            if hasattr(result, "__await__"):
                 raise TypeError("a transform cannot be asynchronous")
             return result
         except BaseException as error:

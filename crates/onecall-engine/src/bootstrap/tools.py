@@ -232,7 +232,7 @@ class Tools:
         call = _callable if "awaited" in found else self._call
         tool = call(found["name"], found["parameters"])
         documentation = found["documentation"]
-        is_awaited = inspect.iscoroutinefunction(tool)
+        is_awaited = call is _callable
         tool.__doc__ = documentation if is_awaited else documentation.removeprefix("await ")
         setattr(self, name, tool)
         return tool
@@ -312,7 +312,7 @@ def never_awaited():
     forgotten = []
     for call, name, place in list(_not_started.values()):
         # A task that was cancelled before its first step has closed its coroutine.
-        if inspect.getcoroutinestate(call) == inspect.CORO_CREATED:
+        if call.cr_frame is not None:
             forgotten.append((name, place[0] or None if journal else place))
         call.close()
     _not_started.clear()

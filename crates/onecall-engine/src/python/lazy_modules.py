@@ -1,12 +1,12 @@
-"""Modules of the standard library that are loaded when something of them is first used.
+"""Modules of the standard library that are imported when something of them is first used.
 
-`asyncio` imports what servers, child processes and colours of a terminal need, and few programs use that.
-Without it, a zygote starts sooner and takes less memory, and so do its workers.
+`asyncio` imports what servers, child processes and colours of a terminal need, and few programs use that. Without
+it, a zygote starts sooner and takes less memory, and so do its workers. What imports such a module while the zygote
+starts gets a stand-in; a program that imports the module gets the module itself.
 """
 
 import sys
-from _frozen_importlib import FrozenImporter, _DeadlockError, _ModuleLockManager
-from _thread import RLock, get_ident
+from _frozen_importlib import FrozenImporter
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
@@ -41,28 +41,24 @@ class NoColours:
 
 
 def get_theme(*, tty_file=None, force_color=False, force_no_color=False):
-    """The theme for a text without colours, as tracebacks are; for any other, the module is loaded."""
+    """The theme for a text without colours, as tracebacks are; for any other, the module is imported."""
     if force_no_color:
         return SimpleNamespace(traceback=NoColours())
-    load(sys.modules["_colorize"])
-    return sys.modules["_colorize"].get_theme(tty_file=tty_file, force_color=force_color)
+    module = import_module("_colorize")
+    return module.get_theme(tty_file=tty_file, force_color=force_color)
 
 
 class Logger:
-    """A logger of the library that is made when it has something to log."""
+    """The logger of a module of the library, until `logging` is imported."""
 
     def __init__(self, name):
-        self._name = name
+        vars(self)["name"] = name
 
     def __getattr__(self, name):
-        return getattr(sys.modules["logging"].getLogger(self._name), name)
+        return getattr(import_module("logging").getLogger(self.name), name)
 
-
-def get_logger(name=None):
-    if name in ("asyncio", "concurrent.futures"):
-        return Logger(name)
-    load(sys.modules["logging"])
-    return sys.modules["logging"].getLogger(name)
+    def __setattr__(self, name, value):
+        setattr(import_module("logging").getLogger(self.name), name, value)
 
 
 def markcoroutinefunction(function):
@@ -74,8 +70,8 @@ def markcoroutinefunction(function):
 # Marks functions that return coroutines, in the module `inspect`.
 MARK = object()
 
-# The modules, and what they have before they are loaded: what other modules or the bootstrap use while they are
-# imported, and what most programs need.
+# The modules, and what their stand-ins have: what other modules or the bootstrap use while they are imported, and
+# what most programs need.
 LAZY = {
     "_colorize": {"get_theme": get_theme},
     "inspect": {
@@ -85,7 +81,7 @@ LAZY = {
         "markcoroutinefunction": markcoroutinefunction,
     },
     "ipaddress": {},
-    "logging": {"DEBUG": 10, "getLogger": get_logger},
+    "logging": {"DEBUG": 10, "getLogger": Logger},
     "subprocess": {"PIPE": -1, "STDOUT": -2, "DEVNULL": -3},
     "tokenize": {},
     "uuid": {},
@@ -95,85 +91,57 @@ LAZY = {
     **{f"asyncio.{name}": {"__all__": ()} for name in ASYNCIO},
 }
 
-# What a module keeps when it is loaded, because it was used before.
-KEPT = {"inspect": {"_is_coroutine_mark": MARK}}
 
-# What modules have without naming it, besides constants: `tokenize` imports all that `token` has.
-NOT_NAMED = {"tokenize": ("tok_name",)}
-
-# The modules that are being loaded, each with the thread that loads it.
-_loading = {}
-
-# What modules name, of those that were asked for an attribute. The lock is held to add one.
-_names = {}
-_reading = RLock()
+# What a module gets when it is imported, because its stand-in had it, by the name of the module.
+KEPT = {"inspect": {"_is_coroutine_mark": MARK}, "logging": {}}
 
 
-class LazyModule(ModuleType):
-    """A module that is loaded when an attribute of it is used that it does not have yet, or one is set."""
-
-    def __getattribute__(self, name):
-        value = ModuleType.__getattribute__(self, name)
-        if ModuleType.__getattribute__(self, "__name__") not in _loading:
-            return value
-        # What is there by now may need what is not.
-        load(self)
-        return ModuleType.__getattribute__(self, name)
+class StandIn(ModuleType):
+    """What a module of the library has in the place of a module that it imported while the zygote started."""
 
     def __getattr__(self, name):
-        # Who asks all modules for an attribute does not load them: that would change `sys.modules` meanwhile.
-        if may_have(self.__name__, name):
-            load(self)
-        return ModuleType.__getattribute__(self, name)
+        # The import system asks for what it may lack.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
 
     def __setattr__(self, name, value):
-        load(self)
         ModuleType.__setattr__(self, name, value)
-
-    def __dir__(self):
-        load(self)
-        return ModuleType.__dir__(self)
-
-
-def may_have(module, name):
-    """Whether a module may have this attribute when it is loaded."""
-    # One thread at a time: decoding takes memory.
-    with _reading:
-        if module not in _names:
-            _names[module] = {*FrozenImporter.get_code(module).co_names, *NOT_NAMED.get(module, ())}
-    return name in _names[module] or name.isupper()
+        if not name.startswith("__"):
+            KEPT.setdefault(self.__name__, {})[name] = value
+            module = sys.modules.get(self.__name__, self)
+            if module is not self:
+                setattr(module, name, value)
 
 
-def load(module):
-    """Loads a module, unless that was done before or this thread is loading it; waits for another thread that is."""
-    name = ModuleType.__getattribute__(module, "__name__")
-    if _loading.get(name) == get_ident():
-        return
-    try:
-        # Imports take the same lock, so that no two threads wait for each other.
-        with _ModuleLockManager(name):
-            if type(module) is LazyModule:
-                load_now(module, name)
-    except _DeadlockError:
-        # The other thread waits for this one, which therefore goes on with what is there, as imports do.
-        pass
+class StandInImporter:
+    """Gives stand-ins to what imports a lazy module while the zygote starts."""
 
-
-def load_now(module, name):
-    _loading[name] = get_ident()
-    try:
-        FrozenImporter.exec_module(module)
-        vars(module).update(KEPT.get(name, ()))
-        ModuleType.__setattr__(module, "__class__", ModuleType)
-    finally:
-        del _loading[name]
-
-
-class LazyImporter:
-    """Finds the lazy modules, in the place of the importer that would load them."""
+    def __init__(self):
+        self.stand_ins = {}
 
     def find_spec(self, name, path=None, target=None):
-        if name not in LAZY:
+        if name not in LAZY or name in self.stand_ins:
+            return None
+        spec = FrozenImporter.find_spec(name)
+        spec.loader = self
+        return spec
+
+    def create_module(self, spec):
+        return StandIn(spec.name)
+
+    def exec_module(self, module):
+        self.stand_ins[module.__name__] = module
+        vars(module).update(LAZY[module.__name__])
+
+
+class LateImporter:
+    """Imports a module that has to fit what was done with its stand-in."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in KEPT:
             return None
         spec = FrozenImporter.find_spec(name)
         spec.loader = self
@@ -184,34 +152,48 @@ class LazyImporter:
 
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = FrozenImporter
-        vars(module).update(LAZY[module.__name__])
-        module.__class__ = LazyModule
+        # As if the zygote had imported it: the program observes nothing of that.
+        sys.modules["_onecall_observations"].unobserved(FrozenImporter.exec_module, module)
+        vars(module).update(KEPT[module.__name__])
+        if module.__name__ == "logging":
+            replace_loggers(module)
 
 
-def import_lazily():
-    """Imports the lazy modules, and `asyncio` with them."""
-    importer = LazyImporter()
+def replace_loggers(logging):
+    """Gives the library its loggers."""
+    for name, module in [*sys.modules.items()]:
+        if name.startswith(("asyncio.", "concurrent.futures.")):
+            for key, value in [*vars(module).items()]:
+                if type(value) is Logger:
+                    setattr(module, key, logging.getLogger(value.name))
+
+
+importer = StandInImporter()
+
+
+def begin():
+    """From now on, what imports a lazy module gets a stand-in."""
     sys.meta_path.insert(0, importer)
-    for name in LAZY:
-        if "." not in name:
-            import_module(name)
     # It does not exist here. Every module that asks for it would load half of it to find that out.
     sys.modules["ssl"] = None
     import asyncio
 
     del sys.modules["ssl"]
-    sys.meta_path.remove(importer)
-
+    # What `asyncio` gets from the modules below it.
     modules = {name: module for module, names in ASYNCIO.items() for name in names}
     get_other = asyncio.__getattr__
 
     def __getattr__(name):
-        module = modules.get(name)
-        if module is None:
-            return get_other(name)
-        value = getattr(getattr(asyncio, module), name)
-        setattr(asyncio, name, value)
-        return value
+        if f"asyncio.{name}" in LAZY:
+            return import_module(f"asyncio.{name}")
+        if name in modules:
+            value = getattr(import_module(f"asyncio.{modules[name]}"), name)
+            setattr(asyncio, name, value)
+            return value
+        if name == "DefaultEventLoopPolicy":
+            # The function looks for the module among the names of `asyncio`.
+            import_module("asyncio.unix_events")
+        return get_other(name)
 
     def __dir__():
         return sorted({*vars(asyncio), *modules})
@@ -220,4 +202,18 @@ def import_lazily():
     asyncio.__all__ += tuple(modules)
 
 
-import_lazily()
+def end():
+    """From now on, an import gets the module itself."""
+    sys.meta_path[sys.meta_path.index(importer)] = LateImporter()
+    for name, module in importer.stand_ins.items():
+        # One that was used by now has given its place to the module.
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+            parent, _, child = name.rpartition(".")
+            if parent:
+                delattr(sys.modules[parent], child)
+    # Only what has been imported by now needed these.
+    del importer.stand_ins["logging"].getLogger
+
+
+begin()

@@ -28,7 +28,7 @@ use crate::worker_process::sandbox;
 /// references to file functions.
 const FILES: CompiledModule = compiled!("files.py", "_onecall_files", "<onecall>/files.py");
 
-/// The module that puts off loading parts of the standard library. It runs before the bootstrap, which imports them.
+/// The module that puts off importing parts of the standard library. It runs before the bootstrap, which imports them.
 const LAZY_MODULES: CompiledModule =
     compiled!("lazy_modules.py", "_onecall_lazy_modules", "<onecall>/lazy_modules.py");
 
@@ -92,6 +92,8 @@ fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {
     for module in files.iter().chain([&LAZY_MODULES]).chain(COMPILED_MODULES).chain(PATCHES) {
         run_module(module, vm)?;
     }
+    let lazy_modules = vm.import("_onecall_lazy_modules", 0)?;
+    vm.call_method(&lazy_modules, "end", ())?;
     let zygote = vm.import("_onecall_zygote", 0)?;
     vm.call_method(&zygote, "serve", ())?;
     Ok(())
