@@ -71,6 +71,27 @@ impl ChangeCounters {
     }
 }
 
+/// The changes of all lists from a moment on.
+pub(crate) struct ListChangesFromNow {
+    tools: ChangeCounters,
+    resources: ChangeCounters,
+    prompts: ChangeCounters,
+}
+
+impl ListChangesFromNow {
+    pub(crate) fn new(gateway: &Gateway) -> Self {
+        let mut changes = Self {
+            tools: ChangeCounters::of_tools(gateway),
+            resources: ChangeCounters::of_resources(gateway),
+            prompts: ChangeCounters::of_prompts(gateway),
+        };
+        for counters in [&mut changes.tools, &mut changes.resources, &mut changes.prompts] {
+            counters.mark_seen();
+        }
+        changes
+    }
+}
+
 impl ListNotifier {
     /// Notes that the client lists the resources of this gateway now, and has to be notified of later
     /// changes.
@@ -128,20 +149,15 @@ impl ListNotifier {
         std::mem::replace(&mut *earlier, tasks).iter().for_each(AbortHandle::abort);
     }
 
-    /// Notifies a client that has subscribed, until it cancels the subscription. `updates` are the
-    /// changes of the resources that it watches.
+    /// Notifies a client that has subscribed of these changes, until it cancels the subscription. `updates` are
+    /// the changes of the resources that it watches.
     pub(crate) async fn notify_subscriber(
         &self,
-        gateway: &Gateway,
+        changes: ListChangesFromNow,
         mut updates: ResourceUpdates,
         subscription: SubscriptionContext,
     ) {
-        let mut tools = ChangeCounters::of_tools(gateway);
-        let mut resources = ChangeCounters::of_resources(gateway);
-        let mut prompts = ChangeCounters::of_prompts(gateway);
-        for counters in [&mut tools, &mut resources, &mut prompts] {
-            counters.mark_seen();
-        }
+        let ListChangesFromNow { mut tools, mut resources, mut prompts } = changes;
         let sink = subscription.sink();
         // A kind of notification that the client has not subscribed to is refused by rmcp.
         let notify_tools = async {
