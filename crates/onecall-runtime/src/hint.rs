@@ -43,16 +43,20 @@ const COMMANDS: ToolKeywords = ToolKeywords {
     parameters: &["command", "cmd", "commands", "script"],
 };
 
-const ONLY_A_WORKSPACE: &str = "Programs see no files but those of a workspace, which `workspace` \
-     in the configuration gives them";
+const FEW_FILES: &str = "Programs see only the files of a workspace, which `workspace` in the \
+     configuration gives them, and scratch files of their own in /tmp";
 
-/// The hint for a denied operation: what programs cannot do, and which tools can do it instead.
+/// What to do if no tool fits.
+const NO_TOOL: &str =
+    "What they need from outside has to come from another tool (search_tools) or from the user";
+
+/// The hint for a denied operation: what programs cannot do, and what to do instead.
 pub(crate) fn hint(denied: DeniedResource, directory: &dyn Directory) -> String {
     let (sentence, tools) = match denied {
         DeniedResource::Network => {
             ("Programs have no network", Some(("Tools that fetch web pages", WEB_PAGES)))
         }
-        DeniedResource::Files => (ONLY_A_WORKSPACE, Some(("Tools that read files", FILES))),
+        DeniedResource::Files => (FEW_FILES, Some(("Tools that read files", FILES))),
         DeniedResource::Processes => {
             ("Programs cannot start processes", Some(("Tools that run commands", COMMANDS)))
         }
@@ -65,7 +69,7 @@ pub(crate) fn hint(denied: DeniedResource, directory: &dyn Directory) -> String 
     let fits = known.iter().filter(|spec| keywords.matches(spec));
     let names: Vec<&str> = fits.map(|spec| spec.callable.as_str()).take(MAX_NAMED_TOOLS).collect();
     if names.is_empty() {
-        return sentence.to_owned();
+        return format!("{sentence}. {NO_TOOL}");
     }
     format!("{sentence}. {label}: {}", names.join(", "))
 }

@@ -46,8 +46,8 @@ fn hint(text: &str) -> Option<&str> {
 
 const NETWORK: &str = "[Programs have no network. Tools that fetch web pages: \
     mcp__web__browserNavigate, mcp__web__fetch, mcp__web__z_crawl]";
-const FILES: &str = "[Programs see no files but those of a workspace, which `workspace` in the \
-    configuration gives them. Tools that read files: mcp__web__read_text_file]";
+const FILES: &str = "[Programs see only the files of a workspace, which `workspace` in the \
+    configuration gives them, and scratch files of their own in /tmp. Tools that read files: mcp__web__read_text_file]";
 const PROCESSES: &str =
     "[Programs cannot start processes. Tools that run commands: mcp__web__run_command]";
 const INPUT: &str = "[Programs have no input: write the values into the program]";
@@ -160,8 +160,9 @@ fn a_file_that_is_missing_where_programs_have_files_is_only_missing() {
     let config = json!({ "workspace": { "path": home.path("data") } });
     home.write("config.json", config.to_string());
     let mut gateway = Gateway::in_home(home);
-    let none = "[Programs see no files but those of a workspace, which `workspace` in the \
-        configuration gives them]";
+    let none = "[Programs see only the files of a workspace, which `workspace` in the \
+        configuration gives them, and scratch files of their own in /tmp. What they need from outside \
+        has to come from another tool (search_tools) or from the user]";
     for engine in engines() {
         for (code, expected) in [("open('missing.csv')", None), ("open('/etc/passwd')", Some(none))]
         {
@@ -185,7 +186,7 @@ fn a_hint_stands_behind_what_was_printed() {
     FileNotFoundError: [Errno 2] No such file or directory: '/etc/passwd'
     [Output before the failure]
     before
-    [Programs see no files but those of a workspace, which `workspace` in the configuration gives them. Tools that read files: mcp__web__read_text_file]
+    [Programs see only the files of a workspace, which `workspace` in the configuration gives them, and scratch files of their own in /tmp. Tools that read files: mcp__web__read_text_file]
     "#);
 }
 
@@ -295,6 +296,11 @@ fn typescript_has_the_same_hints() {
         ("import { readFileSync } from 'node:fs'; readFileSync('/etc/passwd')", Some(FILES)),
         ("import { readFile } from 'fs/promises'; await readFile('/etc/passwd')", Some(FILES)),
         ("import fs from 'fs'; fs.readFileSync('/tools/missing')", None),
+        ("import fs from 'fs'; fs.writeFileSync('out.csv', '')", Some(FILES)),
+        // The scratch folder is empty at first.
+        ("import fs from 'fs'; fs.readFileSync('/tmp/data.csv')", Some(FILES)),
+        ("import fs from 'fs'; fs.readdirSync('/tmp/data')", Some(FILES)),
+        ("import fs from 'fs'; fs.writeFileSync('/tmp/missing/data.csv', '')", None),
         ("import { exec } from 'child_process';", Some(PROCESSES)),
         ("prompt('name?')", Some(INPUT)),
         ("import x from './servers/nowhere';", None),

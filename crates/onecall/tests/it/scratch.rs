@@ -346,7 +346,7 @@ fn a_folder_below_it_that_was_not_made_is_the_programs_own_mistake() {
         assert_eq!(missing.lines().last(), Some(expected), "{engine}");
         // What a program expects to find there is elsewhere.
         let elsewhere = failed(&gateway.execute_on(engine, "open('/tmp/data.csv')"));
-        let hint = "[Programs see no files but those of a workspace";
+        let hint = "[Programs see only the files of a workspace";
         assert!(elsewhere.lines().last().unwrap_or_default().starts_with(hint), "{elsewhere}");
     }
 }
