@@ -1,6 +1,7 @@
 //! The first requests to a server: the protocol handshake, or discovery where a revision has none,
 //! and then the list of tools. Over HTTP, discovery is tried first; a server on stdio may end if its
-//! first message is not the handshake.
+//! first message is not the handshake, so discovery is tried first only after the server has once
+//! answered it.
 
 use std::time::Duration;
 
@@ -112,6 +113,8 @@ pub(crate) enum KnownMode {
     Unknown,
     /// The server has done a handshake before, so it is not asked for anything else first.
     Handshake,
+    /// The server has answered discovery before, so discovery comes first on every transport.
+    Stateless,
 }
 
 /// Performs the handshake, or discovery where the server has no handshake, and lists the server's
@@ -186,7 +189,12 @@ async fn discover_first(
     peer: &Peer,
     known: KnownMode,
 ) -> Result<Option<InitializeResult>, StartError> {
-    if known == KnownMode::Handshake || !peer.allows_discovery_first() {
+    let is_first = match known {
+        KnownMode::Unknown => peer.allows_discovery_first(),
+        KnownMode::Handshake => false,
+        KnownMode::Stateless => true,
+    };
+    if !is_first {
         return Ok(None);
     }
     let discovered = match timeout(DISCOVERY_TIMEOUT, discover(peer)).await {

@@ -60,6 +60,46 @@ fn next_start_message(gateway: &mut Gateway) -> String {
     message.to_owned()
 }
 
+/// A server on stdio is asked with `server/discover` first once it has answered that. A newer version
+/// of it that ends at this request is used with a handshake after one more start.
+#[test]
+fn a_server_that_answers_discovery_is_asked_with_it_first() {
+    const SCRIPT: &str = r#"
+        [ -e "$1" ] || exec "$0" --face stateless --log "$2"
+        IFS= read -r line
+        case $line in
+            *server/discover*) printf '%s\n' "$line" >> "$2"; exit 4 ;;
+            *) { printf '%s\n' "$line"; cat; } | "$0" --log "$2" ;;
+        esac
+    "#;
+    let home = Home::new();
+    let fixture = bins::fixture_server().display().to_string();
+    let arguments = ["-c", SCRIPT, &fixture, &home.text_path("newer"), &home.text_path("received")];
+    let server = json!({ "name": "bad", "command": "sh", "args": arguments });
+    home.write("config.json", json!({ "servers": [server] }).to_string());
+    let mut gateway = gateway_with_log(home);
+    assert_eq!(gateway.prints("print(await mcp__bad__add(1, 2))"), "3\n");
+    gateway.fails("await mcp__bad__crash(exit_code=3)");
+    // Connected, ended, connected.
+    wait_for_changes(&mut gateway, 3);
+    gateway.home.write("newer", "");
+    gateway.fails("await mcp__bad__crash(exit_code=3)");
+    // Ended, ended at the first request, connected.
+    wait_for_changes(&mut gateway, 6);
+    let first_requests = |log: &str| {
+        let requests = log.lines().map(|it| serde_json::from_str(it).expect("a message"));
+        let methods =
+            requests.map(|it: Value| it["method"].as_str().unwrap_or_default().to_owned());
+        let is_first = |it: &String| it == "initialize" || it == "server/discover";
+        methods.filter(is_first).collect::<Vec<_>>()
+    };
+    let received = fs::read_to_string(gateway.home.path("received")).expect("a log");
+    assert_eq!(
+        first_requests(&received),
+        ["initialize", "server/discover", "server/discover", "server/discover", "initialize"]
+    );
+}
+
 #[test]
 fn a_server_that_dies_is_started_again() {
     let home = Home::new();

@@ -1,6 +1,7 @@
 //! The main loop of a server: it is started over a transport that it supports, kept running, and
 //! restarted when it ends, until it is stopped.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -235,7 +236,7 @@ impl Server {
         let peer = Arc::clone(connection.peer());
         let (download, permit) = FirstStart::into_parts(install);
         let limit = start_timeout(&self.config, download.as_ref());
-        let known = self.lock().known_mode;
+        let known = self.take_known_mode();
         let completed = tokio::select! {
             handshake_result = timeout(limit, handshake::perform(&peer, &self.config.name, known)) => {
                 let timeout_error =
@@ -251,6 +252,16 @@ impl Server {
             self.options.downloads.remember(download);
         }
         completed
+    }
+
+    /// What is known about the server's first request. That it answers discovery is forgotten until it
+    /// has done so again: a newer version of a server on stdio may end at that request.
+    fn take_known_mode(&self) -> KnownMode {
+        let mut data = self.lock();
+        match data.known_mode {
+            KnownMode::Stateless => mem::replace(&mut data.known_mode, KnownMode::Unknown),
+            known => known,
+        }
     }
 
     /// Returns when the server has become unusable until the user logs in.

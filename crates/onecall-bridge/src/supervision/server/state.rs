@@ -61,7 +61,7 @@ impl Server {
         data.offers = offers;
         data.known_mode = match peer.protocol_mode() {
             ProtocolMode::Handshake => KnownMode::Handshake,
-            ProtocolMode::Stateless => KnownMode::Unknown,
+            ProtocolMode::Stateless => KnownMode::Stateless,
         };
         data.peer = Some(Arc::clone(peer));
         data.usage.last_used = Instant::now();
