@@ -29,7 +29,8 @@ pub fn describe(spec: &ToolSpec, observed: Option<&ObservedOutput>) -> Value {
         (Some(schema), _) if schema.output_form() == OutputForm::Plain => {}
         (Some(_), _) => notes.push("Programs get the value of result itself.".to_owned()),
         (None, None) => notes.push(
-            "The server declares no output schema: print a small result first to see its shape."
+            "The server declares no output schema: print a small result first to see its shape. \
+             Images and resources beside text are in its .content."
                 .to_owned(),
         ),
         (None, Some(ObservedOutput { schema, samples })) => {

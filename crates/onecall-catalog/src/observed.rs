@@ -50,7 +50,8 @@ impl ObservedOutput {
 }
 
 /// The remark for a result type that is not known.
-pub(crate) const UNKNOWN_NOTE: &str = "not declared; print a small result first";
+pub(crate) const UNKNOWN_NOTE: &str =
+    "not declared; JSON text arrives parsed: print a small result first";
 
 /// The marker of an observed type, which the server does not promise.
 pub(crate) fn observation_note(samples: u64) -> String {

@@ -149,20 +149,20 @@ mod tests {
         assert_eq!(
             ToolFile::Python.text(&plain, None),
             "# First line.\n#\n#   Second\\u{7}.\nasync def mcp__s__t(region: str) -> Any: ...  \
-             # not declared; print a small result first\n"
+             # not declared; JSON text arrives parsed: print a small result first\n"
         );
         assert_eq!(
             ToolFile::TypeScript.text(&plain, None),
             "// First line.\n//\n//   Second\\u{7}.\n\
              export declare function mcp__s__t(args: { region: string }): Promise<unknown>;  \
-             // not declared; print a small result first\n"
+             // not declared; JSON text arrives parsed: print a small result first\n"
         );
         let odd = spec("s", "t", json!({ "properties": { "from": text }, "required": ["from"] }));
         assert_eq!(
             ToolFile::Python.text(&odd, None).lines().last(),
             Some(
                 "async def mcp__s__t(arguments: {\"from\": str}, /) -> Any: ...  \
-                 # not declared; print a small result first"
+                 # not declared; JSON text arrives parsed: print a small result first"
             )
         );
     }

@@ -157,14 +157,14 @@ fn tools_are_listed_searched_and_shown() {
     {
       "name": "mcp__fixture__nothing",
       "description": "Answers without any content.",
-      "signature": "await mcp__fixture__nothing() -> Any  # not declared; print a small result first",
-      "typescript": "await mcp__fixture__nothing(): Promise<unknown>  // not declared; print a small result first",
+      "signature": "await mcp__fixture__nothing() -> Any  # not declared; JSON text arrives parsed: print a small result first",
+      "typescript": "await mcp__fixture__nothing(): Promise<unknown>  // not declared; JSON text arrives parsed: print a small result first",
       "inputSchema": {
         "type": "object",
         "properties": {}
       },
       "outputSchema": null,
-      "note": "The server declares no output schema: print a small result first to see its shape."
+      "note": "The server declares no output schema: print a small result first to see its shape. Images and resources beside text are in its .content."
     }
     "#);
     let unknown = finish(home.onecall_with_config(&["tools", "show", "mcp__fixture__ad"]));

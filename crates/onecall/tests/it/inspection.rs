@@ -67,12 +67,12 @@ fn a_tool_can_be_inspected() {
         json!({
             "name": "mcp__fixture__nothing",
             "description": "Answers without any content.",
-            "signature": "await mcp__fixture__nothing() -> Any  # not declared; print a small result first",
-            "typescript": "await mcp__fixture__nothing(): Promise<unknown>  // not declared; print a small result first",
+            "signature": "await mcp__fixture__nothing() -> Any  # not declared; JSON text arrives parsed: print a small result first",
+            "typescript": "await mcp__fixture__nothing(): Promise<unknown>  // not declared; JSON text arrives parsed: print a small result first",
             "inputSchema": { "type": "object", "properties": {} },
             "outputSchema": null,
             "note": "The server declares no output schema: print a small result first to see its \
-                     shape.",
+                     shape. Images and resources beside text are in its .content.",
         })
     );
 }

@@ -431,8 +431,8 @@ fn they_are_listed_and_inspected_like_any_other() {
     {
       "name": "mcp__local__git_log",
       "description": "The last commits of the project.",
-      "signature": "await mcp__local__git_log(path: str, count: int = 10) -> Any  # not declared; print a small result first",
-      "typescript": "await mcp__local__git_log({ path: string; count?: number }): Promise<unknown>  // not declared; print a small result first",
+      "signature": "await mcp__local__git_log(path: str, count: int = 10) -> Any  # not declared; JSON text arrives parsed: print a small result first",
+      "typescript": "await mcp__local__git_log({ path: string; count?: number }): Promise<unknown>  // not declared; JSON text arrives parsed: print a small result first",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -451,7 +451,7 @@ fn they_are_listed_and_inspected_like_any_other() {
         "additionalProperties": false
       },
       "outputSchema": null,
-      "note": "The server declares no output schema: print a small result first to see its shape."
+      "note": "The server declares no output schema: print a small result first to see its shape. Images and resources beside text are in its .content."
     }
     "#);
     let blocked = outcomes(&mut gateway, &["remove(x='y')"]);
