@@ -10,6 +10,7 @@ use std::process::Command;
 use testkit::bins;
 
 use crate::support::Gateway;
+use crate::support::installed::installed;
 
 /// Fewer programs than this prove little, or were not found.
 const LEAST: usize = 48;
@@ -61,20 +62,39 @@ fn node_prints_what_is_stored() {
         eprintln!("skipped: no Node 20 is on PATH to compare with");
         return;
     }
-    let is_javascript =
-        |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "mjs");
+    check_with_node(Path::new("node"), "mjs", &[]);
+}
+
+/// Node 22 takes types out of programs by itself.
+#[test]
+fn node_prints_what_is_stored_for_programs_with_types() {
+    let Some(node) = installed("ONECALL_INTEROP_RECENT_NODE") else { return };
+    check_with_node(
+        &node,
+        "ts",
+        &["--experimental-transform-types", "--disable-warning=ExperimentalWarning"],
+    );
+}
+
+/// Compares what is stored for the programs with this extension with what Node prints.
+fn check_with_node(node: &Path, extension: &str, options: &[&str]) {
+    // Node has no decorators.
+    let is_comparable = |path: &&PathBuf| {
+        path.extension().is_some_and(|it| it == extension) && !path.ends_with("decorators.ts")
+    };
     let all = programs();
     let differences: Vec<String> = all
         .iter()
-        .filter(is_javascript)
-        .filter_map(|program| difference(program, &reference(program)))
+        .filter(is_comparable)
+        .filter_map(|program| difference(program, &reference(node, options, program)))
         .collect();
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
 }
 
 /// What Node prints for a program, with what it says besides.
-fn reference(program: &Path) -> String {
-    let output = Command::new("node")
+fn reference(node: &Path, options: &[&str], program: &Path) -> String {
+    let output = Command::new(node)
+        .args(options)
         .arg(folder().join("reference.mjs"))
         .arg(bins::fixture_server())
         .arg(program)
