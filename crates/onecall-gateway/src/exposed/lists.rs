@@ -1,5 +1,6 @@
 //! Remembers for a short time what servers listed, so that a client that reads one resource after the
-//! other does not make every server list its resources each time.
+//! other does not make every server list its resources each time. The last list of a server that does
+//! not answer is kept, so that the names of entries do not depend on which servers are running.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +17,8 @@ const MAX_AGE: Duration = Duration::from_secs(10);
 pub(super) struct ListedEntry {
     pub(super) server: ServerName,
     pub(super) fields: Map<String, Value>,
+    /// Whether the server listed it when it was asked last; false if the server did not answer then.
+    pub(super) is_current: bool,
 }
 
 impl ListedEntry {
@@ -23,6 +26,12 @@ impl ListedEntry {
     pub(super) fn text(&self, key: &str) -> &str {
         self.fields.get(key).and_then(Value::as_str).unwrap_or_default()
     }
+}
+
+/// What a server listed; `None` if it did not answer.
+pub(super) struct ServerAnswer {
+    pub(super) server: ServerName,
+    pub(super) entries: Option<Vec<Map<String, Value>>>,
 }
 
 /// The lists of exposed resources and prompts that one user got last.
@@ -39,9 +48,21 @@ impl ListCache {
         (listed.elapsed() < MAX_AGE).then(|| Arc::clone(entries))
     }
 
-    pub(super) fn set(&self, kind: ListKind, entries: Vec<ListedEntry>) -> Arc<Vec<ListedEntry>> {
-        let entries = Arc::new(entries);
+    /// Keeps what each server listed, or for a server that did not answer what it listed before.
+    pub(super) fn set(&self, kind: ListKind, answers: Vec<ServerAnswer>) -> Arc<Vec<ListedEntry>> {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lists.get(&kind).map(|(_, entries)| Arc::clone(entries)).unwrap_or_default();
+        let entries_of = |ServerAnswer { server, entries }| match entries {
+            Some(entries) => entries
+                .into_iter()
+                .map(|fields| ListedEntry { server: server.clone(), fields, is_current: true })
+                .collect(),
+            None => {
+                let earlier = known.iter().filter(|it| it.server == server).cloned();
+                earlier.map(|it| ListedEntry { is_current: false, ..it }).collect::<Vec<_>>()
+            }
+        };
+        let entries = Arc::new(answers.into_iter().flat_map(entries_of).collect::<Vec<_>>());
         lists.insert(kind, (Instant::now(), Arc::clone(&entries)));
         entries
     }

@@ -23,6 +23,8 @@ pub struct ExposedPrompt {
     /// The description of its server.
     pub fields: Map<String, Value>,
     server: ServerName,
+    /// Whether its server listed it when it was asked last.
+    is_current: bool,
 }
 
 impl ExposedPrompt {
@@ -41,7 +43,9 @@ impl Gateway {
 
     /// The exposed prompts of all servers. Waits a short time for servers that are still connecting.
     pub async fn exposed_prompts(&self, observer: &dyn Observer) -> Vec<ExposedPrompt> {
-        self.named_prompts(&self.list_exposed(ListKind::Prompts, observer).await)
+        let mut prompts = self.listed_prompts(observer).await;
+        prompts.retain(|prompt| prompt.is_current);
+        prompts
     }
 
     /// Gets an exposed prompt; the answer is that of its server. `None` if there is no such prompt.
@@ -92,8 +96,13 @@ impl Gateway {
         let find = |prompts: Vec<ExposedPrompt>| prompts.into_iter().find(|it| it.name == name);
         match find(self.named_prompts(&known)) {
             Some(prompt) => Some(prompt),
-            None => find(self.exposed_prompts(observer).await),
+            None => find(self.listed_prompts(observer).await),
         }
+    }
+
+    /// The prompts of all servers, also those of servers that do not answer now.
+    async fn listed_prompts(&self, observer: &dyn Observer) -> Vec<ExposedPrompt> {
+        self.named_prompts(&self.list_exposed(ListKind::Prompts, observer).await)
     }
 
     fn named_prompts(&self, listed: &[ListedEntry]) -> Vec<ExposedPrompt> {
@@ -119,6 +128,7 @@ impl Gateway {
             name,
             fields: entry.fields.clone(),
             server: entry.server.clone(),
+            is_current: entry.is_current,
         };
         listed.iter().zip(names).map(prompt).collect()
     }

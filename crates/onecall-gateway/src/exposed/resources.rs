@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::MAX_WAIT;
 use super::function_call::ClientFunction;
-use super::lists::ListedEntry;
+use super::lists::{ListedEntry, ServerAnswer};
 use crate::Gateway;
 
 /// The lists of exposed resources, and the field that identifies an entry.
@@ -75,7 +75,7 @@ impl Gateway {
             ExposedList::ResourceTemplates => ListKind::ResourceTemplates,
         };
         let entries = self.list_exposed(kind, observer).await;
-        entries.iter().map(|entry| entry.fields.clone()).collect()
+        entries.iter().filter(|it| it.is_current).map(|it| it.fields.clone()).collect()
     }
 
     /// Reads an exposed resource; the answer is that of its server. `None` if no server has it.
@@ -151,8 +151,8 @@ impl Gateway {
         self.bridge.want_log_messages(level, |server| self.exposure.has_any_of(server)).await;
     }
 
-    /// Asks every exposed server for a list. A server that does not answer in time, or that the user
-    /// may not use, is left out.
+    /// Asks every exposed server for a list. A server that the user may not use is left out. The last
+    /// known list stands for one that does not answer in time.
     pub(super) async fn list_exposed(
         &self,
         kind: ListKind,
@@ -175,22 +175,20 @@ impl Gateway {
             let arguments = json!({ "server": server.as_str() });
             let listing = self.call_function(ClientFunction::List(kind), arguments, observer);
             let entries = match timeout(MAX_WAIT, listing).await {
-                Ok(Ok(ToolValue::Json(list))) => entries_of(&list),
-                Ok(Ok(_)) => Vec::new(),
+                Ok(Ok(ToolValue::Json(list))) => Some(entries_of(&list)),
+                Ok(Ok(_)) => Some(Vec::new()),
                 Ok(Err(error)) => {
                     tracing::debug!(%server, "{noun} are not listed for a client: {error}");
-                    Vec::new()
+                    None
                 }
                 Err(_) => {
                     tracing::debug!(%server, "the server did not list its {noun} in time");
-                    Vec::new()
+                    None
                 }
             };
-            let entry = |fields| ListedEntry { server: server.clone(), fields };
-            entries.into_iter().map(entry).collect::<Vec<_>>()
+            ServerAnswer { server, entries }
         });
-        let entries = join_all(lists).await.into_iter().flatten().collect();
-        self.lists.set(kind, entries)
+        self.lists.set(kind, join_all(lists).await)
     }
 
     /// A list that was requested a short time ago, or else a new one.

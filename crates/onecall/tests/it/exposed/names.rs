@@ -84,6 +84,27 @@ fn a_prompt_keeps_its_name_where_it_can_mean_nothing_else() {
 }
 
 #[test]
+fn the_name_of_a_prompt_does_not_depend_on_which_servers_answer() {
+    let server = |name: &str, later: &Value| {
+        let prompts = json!({ "prompts": [{ "name": "summary" }] });
+        let steps =
+            json!({ "prompts/list": [{ "answer_once": prompts }, { "answer_later": later }] });
+        script(name, &json!({ "tools": [], "capabilities": { "prompts": {} }, "on": steps }))
+    };
+    let answer = json!({ "prompts": [{ "name": "summary" }] });
+    let mut gateway = Gateway::with_config(&json!({
+        "servers": [server("one", &answer), server("two", &json!({ "prompts": "broken" }))],
+        "expose_prompts": ["*"],
+        "expose_names": "own",
+    }));
+    let mut names = || listed(&mut gateway, "prompts/list", "prompts", "name");
+    assert_eq!(names(), ["mcp__one__summary", "mcp__two__summary"]);
+    // The second server does not list its prompts any more.
+    assert_eq!(names(), ["mcp__one__summary"]);
+    assert_eq!(names(), ["mcp__one__summary"]);
+}
+
+#[test]
 fn callable_names_are_the_default() {
     let mut gateway = Gateway::with_config(&json!({
         "servers": [reference("reference", HANDSHAKE)],
