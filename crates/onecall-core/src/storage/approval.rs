@@ -72,6 +72,12 @@ pub struct QuestionFilter {
     pub run: Option<RunId>,
     /// Only open questions.
     pub open: bool,
+    /// Only questions of runs of this user that are stored.
+    pub user: Option<UserName>,
+    /// Only questions that were answered at this time or later; those whose answers are the newest come first.
+    pub answered_since: Option<Timestamp>,
+    /// The largest number of questions.
+    pub limit: Option<usize>,
 }
 
 /// Stores approvals. Every write is on disk when its method returns.
@@ -98,7 +104,7 @@ pub trait Approvals: Send + Sync {
     /// If the store cannot be read.
     fn question(&self, item: &ItemId) -> Result<Option<StoredQuestion>, StoreError>;
 
-    /// The questions that match the filter, oldest first.
+    /// The questions that match the filter, oldest first unless the filter says otherwise.
     ///
     /// # Errors
     /// If the store cannot be read.

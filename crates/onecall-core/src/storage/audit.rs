@@ -256,6 +256,8 @@ pub struct AuditFilter {
     pub denied: bool,
     /// Only rows whose number is less than this.
     pub before: Option<u64>,
+    /// Only rows whose number is greater than this.
+    pub after: Option<u64>,
     /// The largest number of rows; the newest are returned.
     pub limit: Option<usize>,
 }

@@ -141,7 +141,8 @@ fn stored_status(
         DurableState::Running if is_owned => RunStatus::Running,
         DurableState::Running => RunStatus::Interrupted(stored.in_place),
         DurableState::Waiting => {
-            let filter = QuestionFilter { run: Some(run.clone()), open: true };
+            let filter =
+                QuestionFilter { run: Some(run.clone()), open: true, ..QuestionFilter::default() };
             let questions = store.questions(&filter)?;
             let open = questions.into_iter().filter(|it| it.state == QuestionState::Open);
             let items: Vec<_> = open.map(|stored| stored.question).collect();

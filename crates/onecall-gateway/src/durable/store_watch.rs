@@ -244,7 +244,8 @@ fn waiting_runs(
     configuration: &str,
     now: Timestamp,
 ) -> Result<WaitingRuns, StoreError> {
-    let questions = store.questions(&QuestionFilter { run: None, open: true })?;
+    let questions =
+        store.questions(&QuestionFilter { run: None, open: true, ..QuestionFilter::default() })?;
     let expired = questions.iter().filter(|it| it.question.expires <= now);
     let expired = expired.map(|it| (it.question.item.clone(), it.question.kind)).collect();
     let mut open_count: HashMap<RunId, usize> = HashMap::new();
@@ -276,7 +277,8 @@ fn waiting_runs(
         if is_settled {
             continue;
         }
-        let filter = QuestionFilter { run: Some(run.id.clone()), open: false };
+        let filter =
+            QuestionFilter { run: Some(run.id.clone()), open: false, ..QuestionFilter::default() };
         if has_new_answer(&store.questions(&filter)?) {
             answered.push(run);
         }

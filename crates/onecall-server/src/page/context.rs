@@ -51,7 +51,7 @@ impl PageContext {
 
     /// The questions that the reader sees, oldest first.
     pub(super) fn questions(&self, open: bool) -> Result<Vec<StoredQuestion>, PageError> {
-        let filter = QuestionFilter { run: None, open };
+        let filter = QuestionFilter { run: None, open, ..QuestionFilter::default() };
         let mut questions = self.store.questions(&filter)?;
         if open {
             questions.retain(|stored| stored.state == QuestionState::Open);

@@ -1,21 +1,22 @@
 //! The rows and checkpoints of the audit trail in PostgreSQL.
 
+use onecall_core::Timestamp;
 use onecall_core::storage::{
     AuditCheckpoint, AuditColumns, AuditFilter, AuditHead, AuditRow, StoredAuditRow,
 };
-use onecall_core::{RunId, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::columns::Text;
 use super::error::QueryError;
+use super::filtered::{self, DIALECT};
 use super::transaction::Queries;
 use super::{to_i64, to_u64};
 use crate::rows::Columns;
 use crate::rows::audit::{self as rows, CHECKPOINT_COLUMNS, COLUMNS, EncodedEntry, digest};
 
 /// How many rows are read at once.
-const ROWS_AT_ONCE: i64 = 2_000;
+const ROWS_AT_ONCE: usize = 2_000;
 
 /// Adds rows to the end of the trail, and returns the last one.
 pub(super) async fn append(
@@ -135,24 +136,17 @@ pub(super) async fn select(
     queries: &Queries<'_>,
     filter: &AuditFilter,
 ) -> Result<Vec<AuditRow>, QueryError> {
-    let query = format!(
-        "SELECT {COLUMNS} FROM audit
-         WHERE ($1::text IS NULL OR \"user\" = $1)
-           AND ($2::text IS NULL OR (run_id >= $2 AND run_id < $2 || chr(1114111)))
-           AND at_ms >= $3 AND number < $4
-         ORDER BY number DESC LIMIT {ROWS_AT_ONCE}"
-    );
-    let user = Text::optional(filter.user.as_ref());
-    let run = filter.run.as_ref().map(RunId::as_str);
-    let since = filter.since.unwrap_or(Timestamp(i64::MIN));
+    let is_read_to_select = filter.tool.is_some() || filter.denied;
     let limit = filter.limit.unwrap_or(usize::MAX);
-    let (mut selected, mut last) = (Vec::new(), filter.before.map_or(i64::MAX, to_i64));
+    let (mut selected, mut filter) = (Vec::new(), filter.clone());
     while selected.len() < limit {
-        let found = queries.query(&query, &[&user, &run, &since.0, &last]).await?;
+        let missing = if is_read_to_select { usize::MAX } else { limit - selected.len() };
+        let query = rows::query(&filter, Some(missing.min(ROWS_AT_ONCE)), &DIALECT);
+        let found = filtered::rows(queries, &query).await?;
         let Some(oldest) = found.last() else { break };
-        last = oldest.number(0)?;
+        filter.before = Some(to_u64(oldest.number(0)?));
         for row in &found {
-            selected.extend(rows::select(read_row(row)?, filter));
+            selected.extend(rows::select(read_row(row)?, &filter));
         }
     }
     selected.truncate(limit);

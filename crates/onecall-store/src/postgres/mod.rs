@@ -15,6 +15,7 @@ mod connections;
 mod durable_runs;
 mod error;
 mod figures;
+mod filtered;
 mod gateways;
 mod inspection;
 mod journal_batches;

@@ -1,14 +1,15 @@
 //! The rows of questions and their answers in PostgreSQL.
 
 use onecall_core::storage::{QuestionFilter, QuestionState, StoredQuestion};
-use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, RunId, Timestamp};
+use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, Timestamp};
 use tokio_postgres::types::ToSql;
 
 use super::columns::Text;
 use super::error::QueryError;
+use super::filtered::{self, DIALECT};
 use super::transaction::Queries;
 use crate::encoding::names::name_of;
-use crate::rows::questions::{COLUMNS, read_question};
+use crate::rows::questions::{self as rows, COLUMNS, read_question};
 
 pub(super) async fn find(
     queries: &Queries<'_>,
@@ -23,17 +24,8 @@ pub(super) async fn list(
     queries: &Queries<'_>,
     filter: &QuestionFilter,
 ) -> Result<Vec<StoredQuestion>, QueryError> {
-    let condition = match (&filter.run, filter.open) {
-        (Some(_), true) => "WHERE run_id = $1 AND state = 'open'",
-        (Some(_), false) => "WHERE run_id = $1",
-        (None, true) => "WHERE state = 'open'",
-        (None, false) => "",
-    };
-    let query = format!("SELECT {COLUMNS} FROM questions {condition} ORDER BY asked_ms, number");
-    let run = filter.run.as_ref().map(RunId::as_str);
-    let values: Vec<&(dyn ToSql + Sync)> =
-        run.iter().map(|run| -> &(dyn ToSql + Sync) { run }).collect();
-    queries.query(&query, &values).await?.iter().map(read_question).collect()
+    let query = rows::query(filter, "number", &DIALECT);
+    filtered::rows(queries, &query).await?.iter().map(read_question).collect()
 }
 
 /// Stores an open question in the place of an earlier one about the same item.

@@ -7,18 +7,19 @@ use onecall_core::storage::{
     RunSummary, StoreError, StoredCall,
 };
 use onecall_core::{RunId, Timestamp, TokenUsage};
-use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::changes::Topic;
 use super::columns::Text;
 use super::error::QueryError;
+use super::filtered::{self, DIALECT};
 use super::transaction::Queries;
 use super::{PostgresStore, figures, record_journals, run_pictures, to_i64, to_u64};
 use crate::encoding::record_journals::EncodedReplay;
 use crate::rows::Columns;
 use crate::rows::answers::count_to_remove;
 use crate::rows::figures::FigureRows;
-use crate::rows::run_query::{Dialect, QueryValue, RunQuery};
+use crate::rows::run_query;
 use crate::rows::runs::{
     BATCH, CALL_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN, SUMMARY_COLUMN_COUNT,
     SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, call_text_columns, microseconds, read_call,
@@ -31,9 +32,6 @@ const CALLS_AT_ONCE: i64 = 5_000;
 /// How many sizes of runs are added up at once.
 const SIZES_AT_ONCE: i64 = 100_000;
 
-/// How PostgreSQL writes queries.
-const DIALECT: Dialect = Dialect { parameter: '$', like: "ILIKE" };
-
 impl RunStore for PostgresStore {
     fn damaged_files(&self) -> Vec<PathBuf> {
         // A database is repaired or restored by its own means, and never replaced.
@@ -43,7 +41,8 @@ impl RunStore for PostgresStore {
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         let journal = EncodedReplay::new(&record.run.id, &record.replay)
             .map_err(|source| self.error(source))?;
-        self.write(None, async |queries| {
+        // Lists of runs that are open in browsers show it at once, whichever process has run it.
+        self.write(Some(Topic::Runs), async |queries| {
             let journal_bytes = journal.as_ref().map_or(0, EncodedReplay::stored_bytes);
             insert_run(queries, record, record.stored_bytes() + journal_bytes).await?;
             if let Some(journal) = &journal {
@@ -57,9 +56,9 @@ impl RunStore for PostgresStore {
     }
 
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError> {
-        let query = RunQuery::new(filter, &DIALECT);
+        let query = run_query::of_filter(filter, &DIALECT);
         self.read(async |queries| {
-            query_runs(queries, &query).await?.iter().map(read_summary).collect()
+            filtered::rows(queries, &query).await?.iter().map(read_summary).collect()
         })
     }
 
@@ -68,9 +67,9 @@ impl RunStore for PostgresStore {
         filter: &RunFilter,
         count: usize,
     ) -> Result<Option<Timestamp>, StoreError> {
-        let query = RunQuery::start_at(filter, count, &DIALECT);
+        let query = run_query::start_at(filter, count, &DIALECT);
         self.read(async |queries| {
-            let rows = query_runs(queries, &query).await?;
+            let rows = filtered::rows(queries, &query).await?;
             rows.first().map(|row| row.number(0).map(Timestamp)).transpose()
         })
     }
@@ -212,22 +211,6 @@ impl PostgresStore {
         }
         Ok(newest)
     }
-}
-
-async fn query_runs(queries: &Queries<'_>, query: &RunQuery) -> Result<Vec<Row>, QueryError> {
-    let values: Vec<Box<dyn ToSql + Sync + Send>> = query
-        .values
-        .iter()
-        .map(|value| -> Box<dyn ToSql + Sync + Send> {
-            match value {
-                QueryValue::Number(number) => Box::new(*number),
-                QueryValue::Text(text) => Box::new(Text(text)),
-            }
-        })
-        .collect();
-    let values: Vec<&(dyn ToSql + Sync)> =
-        values.iter().map(|value| -> &(dyn ToSql + Sync) { value.as_ref() }).collect();
-    queries.query(&query.text, &values).await
 }
 
 async fn insert_run(

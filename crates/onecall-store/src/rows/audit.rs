@@ -7,7 +7,8 @@ use onecall_core::storage::{
 use onecall_core::{Digest, Timestamp};
 
 use super::Columns;
-use crate::encoding::to_u64;
+use super::query::{Conditions, Dialect, Query, QueryValue};
+use crate::encoding::{to_i64, to_u64};
 
 /// The columns of a row, in the order in which stores read them.
 pub(crate) const COLUMNS: &str = "number, at_ms, \"user\", run_id, tool, content, digest";
@@ -17,6 +18,9 @@ pub(crate) const CHECKPOINT_COLUMNS: &str = "number, digest, removed, at_ms, sea
 
 /// How many rows are removed in one transaction, so that other processes can write in between.
 pub(crate) const BATCH: u64 = 5_000;
+
+/// One of these is in the content of each row that denies a call.
+const DENIALS: [&str; 2] = ["\"deny\"", "\"give_up\""];
 
 /// Stands for bytes that are not a digest.
 const NO_DIGEST: Digest = Digest::from_bytes([0; 32]);
@@ -60,10 +64,50 @@ pub(crate) fn read_checkpoint<R: Columns>(row: &R) -> Result<AuditCheckpoint, R:
     })
 }
 
+/// The query of the rows that match a filter by user, run, time and number, newest first, at most `limit`. Tools and
+/// denials are left to [`select`].
+pub(crate) fn query(filter: &AuditFilter, limit: Option<usize>, dialect: &Dialect) -> Query {
+    let mut conditions = Conditions::new(dialect);
+    // A run has few of all rows, so it is found by its index. Without these terms, a database may choose to read the
+    // whole trail in the order of the numbers, or all rows of the user.
+    let is_of_run = filter.run.is_some();
+    let number = if is_of_run { "number + 0" } else { "number" };
+    let user = if is_of_run { "\"user\" || ''" } else { "\"user\"" };
+    if let Some(run) = &filter.run {
+        // The range contains exactly the identifiers with this beginning.
+        let (first, end) = (run.to_string(), format!("{run}\u{10ffff}"));
+        conditions.add(QueryValue::Text(first), |it| format!("run_id >= {it}"));
+        conditions.add(QueryValue::Text(end), |it| format!("run_id < {it}"));
+    }
+    if let Some(name) = &filter.user {
+        conditions.add(QueryValue::Text(name.clone()), |it| format!("{user} = {it}"));
+    }
+    if let Some(since) = filter.since {
+        conditions.add(QueryValue::Number(since.0), |it| format!("at_ms >= {it}"));
+    }
+    if let Some(before) = filter.before {
+        conditions.add(QueryValue::Number(to_i64(before)), |it| format!("{number} < {it}"));
+    }
+    if let Some(after) = filter.after {
+        conditions.add(QueryValue::Number(to_i64(after)), |it| format!("{number} > {it}"));
+    }
+    let limit = conditions.limit(limit);
+    let condition = conditions.text();
+    let text = format!("SELECT {COLUMNS} FROM audit{condition} ORDER BY {number} DESC{limit}");
+    Query { text, values: conditions.values }
+}
+
 /// The row that a filter selects; `None` if it does not, or if the content cannot be read: the check
 /// of the trail reports that.
 pub(crate) fn select(row: StoredAuditRow, filter: &AuditFilter) -> Option<AuditRow> {
-    let StoredAuditRow { number, content, digest, .. } = row;
+    let StoredAuditRow { number, columns, content, digest } = row;
+    // Most rows are left out by this, without reading their content.
+    let may_deny = |content: &str| DENIALS.iter().any(|denial| content.contains(denial));
+    if filter.tool.as_ref().is_some_and(|pattern| !pattern.matches(&columns.tool))
+        || (filter.denied && !may_deny(&content))
+    {
+        return None;
+    }
     let entry = serde_json::from_str::<AuditEntry>(&content).ok()?;
     let digest = digest.filter(|_| filter.selects(&entry))?;
     Some(AuditRow { number, entry, digest })

@@ -9,6 +9,7 @@ pub(crate) mod figures;
 pub(crate) mod gateways;
 pub(crate) mod grants;
 pub(crate) mod journals;
+pub(crate) mod query;
 pub(crate) mod questions;
 pub(crate) mod run_query;
 pub(crate) mod runs;

@@ -1,11 +1,12 @@
 //! The rows and checkpoints of the audit trail in SQLite.
 
+use onecall_core::Timestamp;
 use onecall_core::storage::{
     AuditCheckpoint, AuditColumns, AuditFilter, AuditHead, AuditRow, StoredAuditRow,
 };
-use onecall_core::{RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::filtered::{self, DIALECT};
 use super::{to_i64, to_u64};
 use crate::rows::audit::{self as rows, CHECKPOINT_COLUMNS, COLUMNS, EncodedEntry, digest};
 
@@ -102,17 +103,9 @@ pub(super) fn select(
     connection: &Connection,
     filter: &AuditFilter,
 ) -> rusqlite::Result<Vec<AuditRow>> {
-    let query = format!(
-        "SELECT {COLUMNS} FROM audit
-         WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR (run_id >= ?2 AND run_id < ?2 || char(1114111)))
-           AND at_ms >= ?3 AND number < ?4
-         ORDER BY number DESC"
-    );
-    let run = filter.run.as_ref().map(RunId::as_str);
-    let since = filter.since.unwrap_or(Timestamp(i64::MIN));
-    let before = filter.before.map_or(i64::MAX, to_i64);
-    let mut statement = connection.prepare(&query)?;
-    let mut found = statement.query(params![filter.user, run, since.0, before])?;
+    let query = rows::query(filter, None, &DIALECT);
+    let mut statement = connection.prepare(&query.text)?;
+    let mut found = statement.query(filtered::values(&query))?;
     let limit = filter.limit.unwrap_or(usize::MAX);
     let mut selected = Vec::new();
     while selected.len() < limit

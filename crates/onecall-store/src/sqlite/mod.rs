@@ -16,6 +16,7 @@ mod durable_marker;
 mod durable_runs;
 mod durable_writes;
 mod figures;
+mod filtered;
 mod gateways;
 mod inspection;
 mod journal_batches;

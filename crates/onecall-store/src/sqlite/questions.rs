@@ -2,10 +2,12 @@
 
 use onecall_core::storage::{QuestionFilter, QuestionState, StoredQuestion};
 use onecall_core::{AnsweredVerdict, ApprovalQuestion, ItemId, RunId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use super::filtered::{self, DIALECT};
 use crate::encoding::names::name_of;
-use crate::rows::questions::{COLUMNS, read_question};
+use crate::rows::query::Query;
+use crate::rows::questions::{self as rows, COLUMNS, read_question};
 
 /// Whether the run is stored and has ended.
 pub(super) fn has_run_ended(connection: &Connection, run: &RunId) -> rusqlite::Result<bool> {
@@ -22,25 +24,18 @@ pub(super) fn find(
     connection.query_row(&statement, params![item.as_str()], |row| read_question(row)).optional()
 }
 
-/// The statement that lists questions. The first parameter is the run, if the filter has one.
-pub(super) fn list_statement(filter: &QuestionFilter) -> String {
-    let condition = match (&filter.run, filter.open) {
-        (Some(_), true) => "WHERE run_id = ?1 AND state = 'open'",
-        (Some(_), false) => "WHERE run_id = ?1",
-        (None, true) => "WHERE state = 'open'",
-        (None, false) => "",
-    };
-    format!("SELECT {COLUMNS} FROM questions {condition} ORDER BY asked_ms, rowid")
+/// The query that lists questions.
+pub(super) fn list_query(filter: &QuestionFilter) -> Query {
+    rows::query(filter, "rowid", &DIALECT)
 }
 
 pub(super) fn list(
     connection: &Connection,
     filter: &QuestionFilter,
 ) -> rusqlite::Result<Vec<StoredQuestion>> {
-    let run = filter.run.as_ref().map(RunId::as_str);
-    let values: Vec<&dyn ToSql> = run.iter().map(|run| -> &dyn ToSql { run }).collect();
-    let mut statement = connection.prepare_cached(&list_statement(filter))?;
-    statement.query_map(values.as_slice(), |row| read_question(row))?.collect()
+    let query = list_query(filter);
+    let mut statement = connection.prepare_cached(&query.text)?;
+    statement.query_map(filtered::values(&query), |row| read_question(row))?.collect()
 }
 
 /// Stores an open question in the place of an earlier one about the same item.

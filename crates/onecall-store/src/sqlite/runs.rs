@@ -9,19 +9,17 @@ use onecall_core::storage::{
 use onecall_core::{RunId, Timestamp, TokenUsage};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
 
+use super::filtered::{self, DIALECT};
 use super::{SqliteStore, damaged_file, figures, record_journals, run_pictures, to_i64, to_u64};
 use crate::encoding::record_journals::EncodedReplay;
 use crate::rows::answers::count_to_remove;
 use crate::rows::figures::FigureRows;
-use crate::rows::run_query::{Dialect, QueryValue, RunQuery};
+use crate::rows::run_query;
 use crate::rows::runs::{
     BATCH, CALL_COLUMNS, IS_OVER, MAX_CANDIDATES, RUN_ID_COLUMN, SUMMARY_COLUMN_COUNT,
     SUMMARY_COLUMNS, TEXT_COLUMNS, argv_text, call_text_columns, microseconds, read_call,
     read_full_call, read_record, read_summary,
 };
-
-/// How SQLite writes queries.
-const DIALECT: Dialect = Dialect { parameter: '?', like: "LIKE" };
 
 impl RunStore for SqliteStore {
     fn damaged_files(&self) -> Vec<PathBuf> {
@@ -46,10 +44,10 @@ impl RunStore for SqliteStore {
     }
 
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError> {
-        let RunQuery { text, values } = RunQuery::new(filter, &DIALECT);
+        let query = run_query::of_filter(filter, &DIALECT);
         self.read(|connection| {
-            let mut statement = connection.prepare(&text)?;
-            let values = rusqlite::params_from_iter(values.iter().map(sql_value));
+            let mut statement = connection.prepare(&query.text)?;
+            let values = filtered::values(&query);
             statement.query_map(values, |row| read_summary(row))?.collect()
         })
     }
@@ -59,10 +57,10 @@ impl RunStore for SqliteStore {
         filter: &RunFilter,
         count: usize,
     ) -> Result<Option<Timestamp>, StoreError> {
-        let RunQuery { text, values } = RunQuery::start_at(filter, count, &DIALECT);
+        let query = run_query::start_at(filter, count, &DIALECT);
         self.read(|connection| {
-            let mut statement = connection.prepare(&text)?;
-            let values = rusqlite::params_from_iter(values.iter().map(sql_value));
+            let mut statement = connection.prepare(&query.text)?;
+            let values = filtered::values(&query);
             statement.query_row(values, |row| row.get(0).map(Timestamp)).optional()
         })
     }
@@ -169,13 +167,6 @@ impl RunStore for SqliteStore {
             self.free_pages()?;
         }
         Ok(pruned)
-    }
-}
-
-fn sql_value(value: &QueryValue) -> &dyn ToSql {
-    match value {
-        QueryValue::Number(number) => number,
-        QueryValue::Text(text) => text,
     }
 }
 

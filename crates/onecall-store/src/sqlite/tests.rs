@@ -1,8 +1,8 @@
 //! Tests that look into the connections of a store.
 
 use onecall_core::storage::{
-    DurableRun, DurableState, FinalAnswer, JournalBatch, Journals, Lease, QuestionFilter, ShapeKey,
-    ShapeStore, StoredShape,
+    AuditFilter, DurableRun, DurableState, FinalAnswer, JournalBatch, Journals, Lease,
+    QuestionFilter, ShapeKey, ShapeStore, StoredShape,
 };
 use onecall_core::{
     ApprovalQuestion, ApprovalWay, CallableName, ItemId, JournalEvent, Principal, QuestionKind,
@@ -146,6 +146,17 @@ fn an_append_that_cannot_be_written_writes_nothing() {
     }
 }
 
+/// How SQLite executes a statement, step by step.
+fn plan(store: &SqliteStore, statement: &str) -> Vec<String> {
+    let read = |connection: &Connection| {
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}"))?;
+        let unbound = vec![rusqlite::types::Null; plan.parameter_count()];
+        let steps = plan.query_map(rusqlite::params_from_iter(unbound), |row| row.get(3))?;
+        steps.collect::<rusqlite::Result<Vec<String>>>()
+    };
+    store.read_durable(read).unwrap()
+}
+
 #[test]
 fn a_thousand_waiting_runs_are_found_by_indexes() {
     let (_folder, store) = durable_store();
@@ -174,22 +185,35 @@ fn a_thousand_waiting_runs_are_found_by_indexes() {
     assert_eq!(store.durable_runs(false).unwrap().len(), 1_000);
     let run = Some(RunId::from_existing("7"));
     let filters = [(None, true), (run.clone(), true), (run, false)]
-        .map(|(run, open)| QuestionFilter { run, open });
-    let mut statements: Vec<_> = filters.iter().map(questions::list_statement).collect();
+        .map(|(run, open)| QuestionFilter { run, open, ..QuestionFilter::default() });
+    let user = Some(onecall_core::UserName::local());
+    let of_user = QuestionFilter { open: true, user, limit: Some(9), ..QuestionFilter::default() };
+    let filters: Vec<_> = filters.into_iter().chain([of_user]).collect();
+    let mut statements: Vec<_> =
+        filters.iter().map(|filter| questions::list_query(filter).text).collect();
     statements.push(durable_runs::list_statement(false));
     for statement in statements {
-        let plan = store
-            .read_durable(|connection| {
-                let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}"))?;
-                let unbound = vec![rusqlite::types::Null; plan.parameter_count()];
-                let steps =
-                    plan.query_map(rusqlite::params_from_iter(unbound), |row| row.get(3))?;
-                steps.collect::<rusqlite::Result<Vec<String>>>()
-            })
-            .unwrap();
+        let plan = plan(&store, &statement);
         let is_slow = |step: &String| {
             step.contains("TEMP B-TREE") || (step.contains("SCAN") && !step.contains("USING INDEX"))
         };
         assert!(!plan.iter().any(is_slow), "{statement}: {plan:?}");
+    }
+}
+
+#[test]
+fn the_audit_trail_of_a_run_and_of_a_user_is_found_by_indexes() {
+    let (_folder, store) = durable_store();
+    let all = AuditFilter { before: Some(9), after: Some(1), ..AuditFilter::default() };
+    let (user, run) = (Some("anna".to_owned()), Some(RunId::from_existing("7")));
+    for (filter, index) in [
+        (AuditFilter { run: run.clone(), ..AuditFilter::default() }, "audit_by_run"),
+        (AuditFilter { run, user: user.clone(), ..all.clone() }, "audit_by_run"),
+        (AuditFilter { user, ..all.clone() }, "audit_by_user"),
+        (all, "INTEGER PRIMARY KEY"),
+    ] {
+        let query = crate::rows::audit::query(&filter, None, &super::filtered::DIALECT);
+        let plan = plan(&store, &query.text);
+        assert!(plan[0].starts_with("SEARCH") && plan[0].contains(index), "{filter:?}: {plan:?}");
     }
 }

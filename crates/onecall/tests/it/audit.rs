@@ -316,7 +316,7 @@ fn a_continued_run_leaves_no_rows_for_what_it_repeats() {
         await mcp__files__read(path='a')
         print(await mcp__files__delete(path='a'))",
     );
-    let open = QuestionFilter { run: None, open: true };
+    let open = QuestionFilter { run: None, open: true, ..QuestionFilter::default() };
     let question = store.questions(&open).unwrap().remove(0).question;
     let is_let_go = || {
         let runs = store.durable_runs(false).unwrap();

@@ -81,7 +81,8 @@ impl Decisions {
                 }
             }
         }
-        let filter = QuestionFilter { run: Some(id.clone()), open: false };
+        let filter =
+            QuestionFilter { run: Some(id.clone()), open: false, ..QuestionFilter::default() };
         for stored in context.store.questions(&filter)? {
             let question = stored.question;
             let answer = match stored.state {

@@ -21,7 +21,7 @@ const PROGRAM_SIZE: usize = 20_000;
 pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, PageError> {
     let run = unfinished_runs::find(context, id)?.ok_or(PageError::NotFound)?;
     let has_ended = run.state == RunState::Ended;
-    let filter = QuestionFilter { run: Some(id.clone()), open: true };
+    let filter = QuestionFilter { run: Some(id.clone()), open: true, ..QuestionFilter::default() };
     let mut open = context.store.questions(&filter)?;
     open.retain(|stored| stored.state == QuestionState::Open);
     let is_asking = !open.is_empty() && !has_ended;

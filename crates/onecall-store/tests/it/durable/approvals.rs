@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::{answer, durable_run, id, question, tool};
 use crate::place::{Place, on_every_store, soon};
+use crate::records::run;
 
 on_every_store!(
     a_run_waits_from_its_first_question_on,
@@ -24,6 +25,7 @@ on_every_store!(
     a_question_is_answered_only_in_its_ways,
     an_answer_after_the_expiry_does_not_count,
     questions_are_chosen_by_run_and_state,
+    recent_answers_are_chosen_by_time_and_user,
     a_question_is_announced_by_one_process_at_a_time,
     every_write_changes_the_number,
     all_share_one_sealing_key,
@@ -136,6 +138,13 @@ fn a_question_of_an_ended_run_is_withdrawn(place: &Place) {
     store.withdraw_question(&question("a", 1).item).unwrap();
     let receipt = store.answer_question(&question("a", 1).item, &given(deny(), "ann")).unwrap();
     assert_eq!(receipt, AnswerReceipt::Withdrawn);
+    // The process ended before its journal said that the call was cancelled: the call is made again.
+    let again = ApprovalQuestion { asked: Timestamp(800), ..question("a", 1) };
+    let (state, announce) = (QuestionState::Open, Some(Timestamp(830)));
+    let reopened = StoredQuestion { question: again.clone(), state, announce };
+    assert_eq!(store.add_question(&again, announce).unwrap(), reopened);
+    let receipt = store.answer_question(&again.item, &given(deny(), "ann")).unwrap();
+    assert_eq!(receipt, AnswerReceipt::Accepted);
 }
 
 fn a_verdict_has_to_fit_its_question(place: &Place) {
@@ -292,7 +301,7 @@ fn questions_are_chosen_by_run_and_state(place: &Place) {
     }
     store.answer_question(&ItemId::known("a.2"), &given(deny(), "ann")).unwrap();
     let chosen = |run: Option<&str>, open| {
-        let filter = QuestionFilter { run: run.map(id), open };
+        let filter = QuestionFilter { run: run.map(id), open, ..QuestionFilter::default() };
         let found = store.questions(&filter).unwrap().into_iter();
         found.map(|it| it.question.item.as_str().to_owned()).collect::<Vec<_>>()
     };
@@ -306,6 +315,33 @@ fn questions_are_chosen_by_run_and_state(place: &Place) {
     assert_eq!(chosen(None, false), ["b.1", "a.1"]);
     store.prune_durable_runs(Timestamp(901)).unwrap();
     assert_eq!(chosen(None, false), [""; 0]);
+}
+
+fn recent_answers_are_chosen_by_time_and_user(place: &Place) {
+    let store = place.open();
+    store.add_durable_runs(&[&durable_run("a")]).unwrap();
+    for (run, call, at) in [("a", 1, 300), ("a", 2, 310), ("b", 1, 320)] {
+        let asked = store.add_question(&question(run, call), None).unwrap().question;
+        let answer = AnsweredVerdict { at: Timestamp(at), ..given(deny(), "ann") };
+        store.answer_question(&asked.item, &answer).unwrap();
+    }
+    store.add_question(&question("a", 3), None).unwrap();
+    let chosen = |since, limit, user: Option<&str>| {
+        let user = user.map(UserName::from_existing);
+        let answered_since = Some(Timestamp(since));
+        let filter = QuestionFilter { answered_since, limit, user, ..QuestionFilter::default() };
+        let found = store.questions(&filter).unwrap().into_iter();
+        found.map(|it| it.question.item.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(300, None, None), ["b.1", "a.2", "a.1"]);
+    assert_eq!(chosen(310, None, None), ["b.1", "a.2"]);
+    assert_eq!(chosen(300, Some(1), None), ["b.1"]);
+    // A run that is not stored belongs to nobody.
+    assert_eq!(chosen(300, Some(1), Some("local")), ["a.2"]);
+    assert_eq!(chosen(300, None, Some("anna")), [""; 0]);
+    let user = Some(UserName::local());
+    let open = QuestionFilter { open: true, user, ..QuestionFilter::default() };
+    assert_eq!(store.questions(&open).unwrap().len(), 1);
 }
 
 fn a_question_is_announced_by_one_process_at_a_time(place: &Place) {
@@ -348,6 +384,9 @@ fn every_write_changes_the_number(place: &Place) {
     assert!(soon(&mut changed));
     store.questions(&QuestionFilter::default()).unwrap();
     assert!(!changed());
+    // A recorded run changes it, too: lists of runs show it at once.
+    other.put_run(&run("recorded", 1)).unwrap();
+    assert!(soon(&mut changed));
 }
 
 fn all_share_one_sealing_key(place: &Place) {

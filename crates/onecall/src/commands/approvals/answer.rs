@@ -76,7 +76,7 @@ fn check_way(config: &Config) -> anyhow::Result<()> {
 
 /// The questions that the command line means, each once, and an outcome for each id that means none.
 fn select(desk: &Desk, which: &Selection) -> anyhow::Result<(Vec<ApprovalQuestion>, Vec<Outcome>)> {
-    let filter = QuestionFilter { run: None, open: which.all };
+    let filter = QuestionFilter { run: None, open: which.all, ..QuestionFilter::default() };
     let stored = desk.store.questions(&filter)?;
     if which.all {
         return Ok((stored.into_iter().map(|stored| stored.question).collect(), Vec::new()));

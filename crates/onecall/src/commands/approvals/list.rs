@@ -16,7 +16,7 @@ use crate::terminal::print_styled;
 const NARROW: usize = 80;
 
 pub(super) fn list(desk: &Desk, all: bool, as_json: bool) -> anyhow::Result<ExitCode> {
-    let filter = QuestionFilter { run: None, open: !all };
+    let filter = QuestionFilter { run: None, open: !all, ..QuestionFilter::default() };
     let questions = desk.store.questions(&filter)?;
     if as_json {
         let questions: Value = questions.iter().map(|it| desk.question_json(it)).collect();

@@ -184,7 +184,7 @@ pub(crate) fn grant_ids(global: &Global) -> anyhow::Result<ExitCode> {
 pub(crate) fn ids(global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
     let Some(store) = store::open_existing(&config) else { return Ok(ExitCode::SUCCESS) };
-    let filter = QuestionFilter { run: None, open: true };
+    let filter = QuestionFilter { run: None, open: true, ..QuestionFilter::default() };
     let mut ids = Vec::new();
     for stored in store.questions(&filter)? {
         ids.extend([stored.question.run.to_string(), stored.question.item.as_str().to_owned()]);

@@ -21,7 +21,15 @@ pub(super) fn list(trail: &dyn AuditTrail, arguments: AuditArguments) -> anyhow:
     let AuditArguments { user, tool, run, since, denied, limit, json, .. } = arguments;
     let now = Timestamp::now();
     let (run, since) = (run.map(RunId::from_existing), since.map(|span| now.before(span)));
-    let filter = AuditFilter { user, tool, run, since, denied, before: None, limit: Some(limit) };
+    let filter = AuditFilter {
+        user,
+        tool,
+        run,
+        since,
+        denied,
+        limit: Some(limit),
+        ..AuditFilter::default()
+    };
     let rows = trail.audit_rows(&filter)?;
     if json {
         let rows: Value = rows.iter().map(as_json).collect();

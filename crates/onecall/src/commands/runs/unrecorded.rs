@@ -91,9 +91,11 @@ pub(super) fn find_unrecorded(config: &Config, id: &str) -> anyhow::Result<Optio
 impl UnrecordedRun {
     fn read(store: &dyn DurableStore, run: DurableRun, now: Timestamp) -> anyhow::Result<Self> {
         let questions = match run.state {
-            DurableState::Waiting => {
-                store.questions(&QuestionFilter { run: Some(run.id.clone()), open: true })?
-            }
+            DurableState::Waiting => store.questions(&QuestionFilter {
+                run: Some(run.id.clone()),
+                open: true,
+                ..QuestionFilter::default()
+            })?,
             DurableState::Running | DurableState::Ended(_) => Vec::new(),
         };
         let questions: Vec<_> = questions

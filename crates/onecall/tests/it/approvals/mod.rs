@@ -100,7 +100,7 @@ impl Desk {
         let store = self.store();
         let mut open = Vec::new();
         wait_until(TIMEOUT, || {
-            let filter = QuestionFilter { run: None, open: true };
+            let filter = QuestionFilter { run: None, open: true, ..QuestionFilter::default() };
             open = store.questions(&filter).unwrap_or_default();
             open.len() == count
         });

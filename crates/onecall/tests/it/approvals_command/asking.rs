@@ -48,7 +48,11 @@ fn store(home: &Home) -> Arc<SqliteStore> {
 fn open_question(home: &Home) -> StoredQuestion {
     let mut found = None;
     let is_there = wait_until(TIMEOUT, || {
-        let questions = store(home).questions(&QuestionFilter { run: None, open: true });
+        let questions = store(home).questions(&QuestionFilter {
+            run: None,
+            open: true,
+            ..QuestionFilter::default()
+        });
         found = questions.unwrap_or_default().pop();
         found.is_some()
     });

@@ -30,7 +30,9 @@ fn many_waiting_runs_are_taken_up() {
     let pid = kill(&mut session);
     let store = open_store(&home);
     end_leases(&store, pid);
-    let open = store.questions(&QuestionFilter { run: None, open: true }).expect("a store");
+    let open = store
+        .questions(&QuestionFilter { run: None, open: true, ..QuestionFilter::default() })
+        .expect("a store");
     assert_eq!(open.len() as u64, count);
     let _session = gateway(&home);
     let approved = finish(home.onecall_with_config(&["approvals", "approve", "--all"]));

@@ -39,7 +39,7 @@ impl Approver {
 
     /// Answers the questions that are due.
     pub fn answer_questions(&mut self, store: &dyn DurableStore, home: &Home, effects: &Path) {
-        let filter = QuestionFilter { run: None, open: true };
+        let filter = QuestionFilter { run: None, open: true, ..QuestionFilter::default() };
         for stored in store.questions(&filter).expect("a store") {
             let question = stored.question;
             let delay = Duration::from_millis(self.random.below(1_200));
