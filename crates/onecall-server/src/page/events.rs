@@ -9,6 +9,7 @@ use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::Response;
 use hyper::body::{Bytes, Frame};
+use onecall_bridge::ServerStatus;
 use onecall_core::RunId;
 use onecall_core::storage::{CompleteStore, RunFilter};
 use onecall_gateway::Gateway;
@@ -33,12 +34,14 @@ pub(super) struct ChangeWatch {
 }
 
 /// What is compared to find out whether something has changed that pages show.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Default)]
 struct ChangeMark {
     changes: Option<i64>,
     newest_run: Option<String>,
     /// The runs that the gateway executes now.
     running: Vec<RunId>,
+    /// The servers that all users share, with their states.
+    servers: Vec<ServerStatus>,
 }
 
 impl ChangeWatch {
@@ -84,7 +87,8 @@ fn mark(store: &dyn CompleteStore, gateway: &Gateway) -> ChangeMark {
     let running = gateway.running_runs(|run| run.id.clone());
     let newest = store.runs(&RunFilter { limit: Some(1), ..RunFilter::default() }).ok();
     let newest_run = newest.and_then(|runs| runs.first().map(|run| run.id.to_string()));
-    ChangeMark { changes: store.change_number().ok(), newest_run, running }
+    let servers = gateway.status();
+    ChangeMark { changes: store.change_number().ok(), newest_run, running, servers }
 }
 
 /// A stream of events for one open page.
