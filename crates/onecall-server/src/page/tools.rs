@@ -47,6 +47,9 @@ const FACTS_SIZE: usize = 3_000;
 const MAX_CHOICES: usize = 100;
 const MAX_CHOICE: usize = 60;
 
+/// The longest text that is typed into a field of one line, in characters, if the schema names one.
+const MAX_SHORT_TEXT: u64 = 200;
+
 /// The longest signature in the list of tools, in characters.
 const MAX_LISTED_SIGNATURE: usize = 200;
 
@@ -251,13 +254,14 @@ fn field(
     schema: &Value,
     is_required: bool,
 ) -> Markup {
+    let schema = of_value(schema);
     let id = format!("argument-{index}");
     let field = format!("arg.{name}");
     let typed = context.form.raw(&field).unwrap_or_default();
-    let kind = kind_of(schema);
-    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let kind = kind_of(schema.value);
+    let description = schema.of("description").and_then(Value::as_str).unwrap_or_default();
     let choices: Vec<&str> = schema
-        .get("enum")
+        .of("enum")
         .and_then(Value::as_array)
         .map(|values| values.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
@@ -274,7 +278,9 @@ fn field(
             select id=(id) name=(field) { option value="" {}
                 @for choice in ["true", "false"] { option value=(choice) selected[typed == choice] { (choice) } } }
         } @else if matches!(kind, "object" | "array" | "any") {
-            textarea.code id=(id) name=(field) rows="2" spellcheck="false" placeholder="JSON" { (typed) }
+            textarea.code id=(id) name=(field) rows="2" spellcheck="false" placeholder="JSON" { (in_textarea(typed)) }
+        } @else if kind == "string" && (typed.contains('\n') || is_long_text(schema)) {
+            textarea id=(id) name=(field) rows="1" { (in_textarea(typed)) }
         } @else {
             input id=(id) name=(field) value=(typed) inputmode=[(kind == "number" || kind == "integer").then_some("decimal")];
         }
@@ -282,9 +288,56 @@ fn field(
     }
 }
 
-/// The type of an argument; `any` if the schema does not name exactly one.
+/// The schema of the values of an argument, without the alternative that there is none.
+#[derive(Clone, Copy)]
+struct ValueSchema<'a> {
+    value: &'a Value,
+    /// The schema that has it as one of its alternatives, or the schema itself.
+    whole: &'a Value,
+}
+
+impl<'a> ValueSchema<'a> {
+    /// A keyword of the schema.
+    fn of(self, keyword: &str) -> Option<&'a Value> {
+        self.whole.get(keyword).or_else(|| self.value.get(keyword))
+    }
+}
+
+/// Leaves out the alternative `null` of an argument. An empty field stands for that.
+fn of_value(whole: &Value) -> ValueSchema<'_> {
+    let alternatives = ["anyOf", "oneOf"].iter().find_map(|keyword| whole.get(keyword)?.as_array());
+    let mut values = alternatives.into_iter().flatten().filter(|it| kind_of(it) != "null");
+    match (values.next(), values.next()) {
+        (Some(value), None) => ValueSchema { value, whole },
+        _ => ValueSchema { value: whole, whole },
+    }
+}
+
+/// The type of an argument; `any` if the schema does not name exactly one beside `null`.
 fn kind_of(schema: &Value) -> &str {
-    schema.get("type").and_then(Value::as_str).unwrap_or("any")
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind,
+        Some(Value::Array(kinds)) => {
+            let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+            match (kinds.next(), kinds.next()) {
+                (Some(kind), None) => kind,
+                _ => "any",
+            }
+        }
+        _ => "any",
+    }
+}
+
+/// Whether a text may have several lines, as far as the schema says what it is.
+fn is_long_text(schema: ValueSchema<'_>) -> bool {
+    let is_short =
+        schema.of("maxLength").and_then(Value::as_u64).is_some_and(|it| it <= MAX_SHORT_TEXT);
+    !is_short && ["format", "pattern", "const"].iter().all(|keyword| schema.of(keyword).is_none())
+}
+
+/// A text as the content of a `textarea`, of which browsers leave out the first line break.
+fn in_textarea(text: &str) -> String {
+    if text.starts_with(['\n', '\r']) { format!("\n{text}") } else { text.to_owned() }
 }
 
 /// The arguments that a form stands for. An empty field is left out.
@@ -303,8 +356,9 @@ fn arguments(spec: &ToolSpec, form: &Fields) -> Result<Map<String, Value>, Strin
         let Some(typed) = form.raw(&format!("arg.{name}")).filter(|typed| !typed.is_empty()) else {
             continue;
         };
-        let value = match kind_of(schema) {
-            "string" => Value::from(typed),
+        let value = match kind_of(of_value(schema).value) {
+            // Browsers send each line break of a text as two characters.
+            "string" => Value::from(typed.replace("\r\n", "\n")),
             "any" => serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed)),
             kind => serde_json::from_str(typed.trim()).map_err(|_| {
                 format!("'{}' is not of the type {}", text::line(name, 60), text::line(kind, 20))
@@ -348,5 +402,48 @@ fn answer(context: &PageContext, result: Result<ToolValue, ToolError>) -> Markup
         Err(error) => html! {
             div.problem #answer role="alert" { pre { (excerpt(&context.redacted(&error.to_string()), ANSWER_SIZE).text) } }
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_type_of_an_optional_argument_is_that_of_its_values() {
+        let rows = [
+            (json!({ "type": "string" }), "string"),
+            (json!({ "type": ["string", "null"] }), "string"),
+            (json!({ "type": ["null", "integer"] }), "integer"),
+            (json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }), "string"),
+            (json!({ "oneOf": [{ "type": "null" }, { "type": ["boolean", "null"] }] }), "boolean"),
+            (json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] }), "any"),
+            (json!({ "type": ["string", "integer"] }), "any"),
+            (json!({ "type": "null" }), "null"),
+            (json!({ "type": [] }), "any"),
+            (json!({ "anyOf": [] }), "any"),
+            (json!({}), "any"),
+            (json!(true), "any"),
+        ];
+        for (schema, expected) in rows {
+            assert_eq!(kind_of(of_value(&schema).value), expected, "{schema}");
+        }
+        let choice = json!({ "anyOf": [{ "type": "string", "enum": ["a"] }, { "type": "null" }], "description": "d" });
+        assert_eq!(of_value(&choice).of("enum"), Some(&json!(["a"])));
+        assert_eq!(of_value(&choice).of("description"), Some(&json!("d")));
+    }
+
+    #[test]
+    fn texts_have_lines_unless_the_schema_says_otherwise() {
+        let is_long = |schema: Value| is_long_text(of_value(&schema));
+        assert!(is_long(json!({ "type": "string" })));
+        assert!(is_long(json!({ "type": "string", "maxLength": 5_000 })));
+        assert!(!is_long(
+            json!({ "anyOf": [{ "type": "string", "format": "date" }, { "type": "null" }] })
+        ));
+        assert!(!is_long(json!({ "type": "string", "maxLength": 20 })));
+        assert_eq!(in_textarea("\na"), "\n\na");
     }
 }
