@@ -13,6 +13,7 @@ use super::context::PageContext;
 use super::error::PageError;
 use super::reply::PageAnswer;
 use super::room::{excerpt, fill};
+use super::routes::blocking;
 use super::text;
 
 /// How much of a page the policies take together, and the text of each, in bytes.
@@ -35,7 +36,7 @@ pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageE
             label { "Tool" input name="tool" required value=(value("tool")) maxlength="200" placeholder="mcp__server__tool"; }
             @if context.sees_everyone() {
                 label { "User" input name="user" value=(value("user")) maxlength="200" placeholder=(context.viewer.principal.user); }
-                label { "Groups" input name="groups" value=(value("groups")) maxlength="400" placeholder="sales, admin"; }
+                label { "Groups" input name="groups" value=(value("groups")) maxlength="400" placeholder="those of the user"; }
             }
             label { "Client" input name="client" value=(value("client")) maxlength="200" placeholder="any"; }
             label.grow { "Arguments" input.code name="arguments" value=(value("arguments")) placeholder="{\"id\": 7}"; }
@@ -123,7 +124,7 @@ fn policy_text(
     }
 }
 
-async fn explain(context: &PageContext, tool: &str) -> Result<CallExplanation, String> {
+async fn explain(context: &Arc<PageContext>, tool: &str) -> Result<CallExplanation, String> {
     let known = context.gateway.last_known_tools().await;
     let tools = known.all_tools();
     let spec = tools.iter().find(|spec| spec.callable.as_str() == tool);
@@ -131,18 +132,37 @@ async fn explain(context: &PageContext, tool: &str) -> Result<CallExplanation, S
     let arguments = context.query.get("arguments").unwrap_or("{}");
     let arguments = RawValue::from_string(arguments.to_owned());
     let arguments = arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
-    let mut principal = (*context.viewer.principal).clone();
-    if context.sees_everyone() {
-        if let Some(user) = context.query.get("user") {
-            let user = UserName::parse(user).map_err(|error| error.to_string())?;
-            principal = Principal { user, groups: Default::default() };
-        }
-        let groups = context.query.get("groups").unwrap_or_default().split(',').map(str::trim);
-        principal.groups.extend(groups.filter(|group| !group.is_empty()).map(str::to_owned));
-    }
+    let principal = principal(context).await?;
     let client = context.query.get("client").unwrap_or_default();
     let run = explained_run(principal, client, RunKind::Program);
     Ok(context.gateway.explain_call(run, spec, &known, &arguments))
+}
+
+/// The person whose call is explained. An administrator may choose another user, and other groups than this user has.
+async fn principal(context: &Arc<PageContext>) -> Result<Principal, String> {
+    let own = (*context.viewer.principal).clone();
+    if !context.sees_everyone() {
+        return Ok(own);
+    }
+    let mut principal = match context.query.get("user") {
+        None => own,
+        Some(user) => {
+            let user = UserName::parse(user).map_err(|error| error.to_string())?;
+            Principal { user, groups: Default::default() }
+        }
+    };
+    let groups = context.query.get("groups").unwrap_or_default().split(',').map(str::trim);
+    let groups: Vec<_> = groups.filter(|group| !group.is_empty()).map(str::to_owned).collect();
+    if groups.is_empty() && principal.user != context.viewer.principal.user {
+        let user = principal.user.clone();
+        let stored = blocking(context, move |context| Ok(context.store.user(&user)?)).await;
+        let stored = stored.map_err(|error| error.to_string())?;
+        principal
+            .groups
+            .extend(stored.into_iter().flat_map(|user| &user.groups | &user.provider_groups));
+    }
+    principal.groups.extend(groups);
+    Ok(principal)
 }
 
 fn explanation_text(context: &PageContext, explanation: &CallExplanation) -> Markup {
