@@ -16,6 +16,9 @@ use super::text;
 /// How many rows one page lists.
 const PAGE_LENGTH: usize = 100;
 
+/// How many rows one page searches.
+const MAX_SEARCHED: u64 = 10_000;
+
 pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
     Ok(PageAnswer::page("Audit", body(context, None)?))
 }
@@ -31,35 +34,18 @@ pub(super) fn verify(context: &PageContext) -> Result<PageAnswer, PageError> {
 
 fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, PageError> {
     let query = &context.query;
-    let own = context.viewer.only_user().map(|user| user.to_string());
-    let tool = match query.get("tool") {
-        None => None,
-        Some(tool) => match ToolPattern::parse(&format!("*{tool}*")) {
-            Ok(pattern) => Some(pattern),
-            Err(error) => {
-                return Err(PageError::Invalid(format!(
-                    "the tool cannot be searched for: {error}"
-                )));
-            }
-        },
-    };
-    let filter = AuditFilter {
-        user: own.or_else(|| query.get("user").map(str::to_owned)),
-        tool,
-        run: query.get("run").map(RunId::from_existing),
-        denied: query.get("denied").is_some(),
-        before: query.number("before"),
-        limit: Some(PAGE_LENGTH + 1),
-        ..AuditFilter::default()
-    };
-    let rows = context.store.audit_rows(&filter)?;
+    let filter = filter(context)?;
+    let searched_to = searched_to(context, &filter)?;
+    let searched = AuditFilter { after: searched_to, ..filter.clone() };
+    let rows = context.store.audit_rows(&searched)?;
     let report = html! { @if let Some(report) = report { (report_text(report)) } };
-    let filters = filters(context, filter.denied);
+    let filters = filters(context);
     let link = html! { a href=(query.with(&[])) { "Older rows" } };
-    let room = left_beside(&[&report, &filters, &link, &link]);
+    let room = left_beside(&[&report, &filters, &link, &link, &link]);
     let shown = fill(rows.iter().take(PAGE_LENGTH), room, row);
     let last = rows.get(shown.count.saturating_sub(1)).filter(|_| rows.len() > shown.count);
-    let older = last.map(|last| query.with(&[("before", Some(&last.number.to_string()))]));
+    let before = |number: u64| query.with(&[("before", Some(&number.to_string()))]);
+    let older = last.map(|last| before(last.number));
     let is_first = filter.before.is_none();
     let all = AuditFilter {
         user: context.viewer.only_user().map(|user| user.to_string()),
@@ -73,12 +59,15 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
             form method="post" action="/page/audit/verify" { (context.form_check()) button type="submit" { "Check the whole trail" } }
         }
         (filters)
-        @if rows.is_empty() { (empty(is_filtered)) } @else { div.scroll { table {
+        @if rows.is_empty() && searched_to.is_none() { (empty(is_filtered)) } @else if !rows.is_empty() { div.scroll { table {
             caption.sr { "Rows of the audit trail, newest first" }
             thead { tr { th.number scope="col" { "Row" } th scope="col" { "When" } th scope="col" { "What" } th scope="col" { "Tool" }
                 th scope="col" { "User" } th scope="col" { "Run" } } }
             tbody { (shown.markup) }
         } } }
+        @if let (None, Some(searched_to)) = (&older, searched_to) {
+            p { "Searched back to row " (searched_to + 1) ". " a href=(before(searched_to + 1)) { "Search older rows" } }
+        }
         nav.pages aria-label="Pages of the audit trail" {
             @if !is_first { a href=(query.with(&[("before", None)])) { "Newest rows" } }
             @if let Some(older) = &older { a href=(older) { "Older rows" } }
@@ -86,7 +75,42 @@ fn body(context: &PageContext, report: Option<&AuditReport>) -> Result<Markup, P
     })
 }
 
-fn filters(context: &PageContext, only_denials: bool) -> Markup {
+fn filter(context: &PageContext) -> Result<AuditFilter, PageError> {
+    let query = &context.query;
+    let own = context.viewer.only_user().map(|user| user.to_string());
+    let tool = query.get("tool").map(|tool| ToolPattern::parse(&format!("*{tool}*"))).transpose();
+    let tool = tool.map_err(|error| {
+        let message = format!("the tool cannot be searched for: {error}");
+        PageError::InvalidFilter { message, form: filters(context) }
+    })?;
+    Ok(AuditFilter {
+        user: own.or_else(|| query.get("user").map(str::to_owned)),
+        tool,
+        run: query.get("run").map(RunId::from_existing),
+        denied: query.get("denied").is_some(),
+        before: query.number("before"),
+        limit: Some(PAGE_LENGTH + 1),
+        ..AuditFilter::default()
+    })
+}
+
+/// The number of the row before which the search of this page ends, if there are such rows. A tool or a denial
+/// would otherwise be looked for in the whole trail; users and runs are found by indexes.
+fn searched_to(context: &PageContext, filter: &AuditFilter) -> Result<Option<u64>, PageError> {
+    if (filter.tool.is_none() && !filter.denied) || filter.run.is_some() {
+        return Ok(None);
+    }
+    let newest_before = |before: Option<u64>| {
+        let newest = AuditFilter { before, limit: Some(1), ..AuditFilter::default() };
+        Ok::<_, PageError>(context.store.audit_rows(&newest)?.first().map(|row| row.number))
+    };
+    let Some(newest) = newest_before(filter.before)? else { return Ok(None) };
+    let end = newest.saturating_sub(MAX_SEARCHED);
+    Ok(newest_before(Some(end + 1))?.map(|_| end))
+}
+
+fn filters(context: &PageContext) -> Markup {
+    let only_denials = context.query.get("denied").is_some();
     let value = |name: &str| context.query.get(name).unwrap_or_default();
     html! {
         form.filters method="get" action="/page/audit" role="search" aria-label="Filter the audit trail" {

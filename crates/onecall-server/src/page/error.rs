@@ -23,6 +23,9 @@ pub(super) enum PageError {
     /// The request cannot be understood.
     #[error("{0}")]
     Invalid(String),
+    /// A list cannot be filtered as the query says. The form of its filters is given back.
+    #[error("{message}")]
+    InvalidFilter { message: String, form: Markup },
     /// What was asked for could not be done.
     #[error("{0}")]
     Failed(String),
@@ -44,7 +47,7 @@ impl PageError {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Invalid(_) => StatusCode::BAD_REQUEST,
+            Self::Invalid(_) | Self::InvalidFilter { .. } => StatusCode::BAD_REQUEST,
             Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Store(_) | Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -54,7 +57,7 @@ impl PageError {
         match self {
             Self::NotFound => "Not found",
             Self::Forbidden(_) => "Not allowed",
-            Self::Invalid(_) => "This cannot be done",
+            Self::Invalid(_) | Self::InvalidFilter { .. } => "This cannot be done",
             Self::Failed(_) => "Something failed",
             Self::Store(StoreError::Full { .. }) => "The disk is full",
             Self::Store(_) | Self::Unavailable(_) => "The store cannot be used",
@@ -65,8 +68,10 @@ impl PageError {
     pub(super) fn body(&self) -> Markup {
         html! {
             p.problem role="alert" { (text::block(&self.to_string(), MAX_MESSAGE)) }
-            @if let Self::Store(error) = self {
-                p { (advice(error)) }
+            @match self {
+                Self::Store(error) => p { (advice(error)) },
+                Self::InvalidFilter { form, .. } => (form),
+                _ => {},
             }
         }
     }

@@ -128,9 +128,12 @@ fn filter(context: &PageContext) -> Result<RunFilter, PageError> {
     let day = |name: &str| match query.get(name) {
         None => Ok(None),
         // The end of the day before is the beginning of this one.
-        Some(text) => match Timestamp::parse(text) {
+        Some(day) => match Timestamp::parse(day) {
             Some(end) => Ok(Some(end)),
-            None => Err(PageError::Invalid(format!("'{text}' is not a date such as 2026-05-09"))),
+            None => Err(PageError::InvalidFilter {
+                message: format!("'{}' is not a date such as 2026-05-09", text::line(day, 40)),
+                form: filters(context),
+            }),
         },
     };
     let after = match query.get("after") {
@@ -178,8 +181,8 @@ fn filters(context: &PageContext) -> Markup {
                     option value=(outcome) selected[value("outcome") == outcome] { (label) }
                 }
             } }
-            label { "From" input type="date" name="since" value=(value("since")); }
-            label { "To" input type="date" name="until" value=(value("until")); }
+            label { "From, in UTC" input type="date" name="since" value=(value("since")); }
+            label { "To, in UTC" input type="date" name="until" value=(value("until")); }
             span.actions {
                 button type="submit" { "Filter" }
                 a href="/page/runs" { "Clear" }
