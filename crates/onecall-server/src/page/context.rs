@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use maud::{Markup, html};
-use onecall_core::storage::{CompleteStore, QuestionFilter, QuestionState, StoredQuestion};
+use onecall_core::storage::{CompleteStore, QuestionFilter, StoredQuestion};
 use onecall_core::{RunId, Timestamp};
 use onecall_gateway::Gateway;
 use onecall_runtime::Redactor;
@@ -46,36 +46,14 @@ impl PageContext {
 
     /// How many questions wait for the reader; 0 if the store cannot be read.
     pub(super) fn open_questions(&self) -> usize {
-        *self.open.get_or_init(|| self.questions(true).map_or(0, |questions| questions.len()))
+        *self.open.get_or_init(|| self.questions().map_or(0, |questions| questions.len()))
     }
 
-    /// The questions that the reader sees, oldest first.
-    pub(super) fn questions(&self, open: bool) -> Result<Vec<StoredQuestion>, PageError> {
-        let filter = QuestionFilter { run: None, open, ..QuestionFilter::default() };
-        let mut questions = self.store.questions(&filter)?;
-        if open {
-            questions.retain(|stored| stored.state == QuestionState::Open);
-        }
-        if self.viewer.reach == Reach::Own {
-            let mut seen = std::collections::HashMap::<RunId, bool>::new();
-            let mut visible = Vec::new();
-            for stored in questions {
-                let run = &stored.question.run;
-                let sees = match seen.get(run) {
-                    Some(known) => *known,
-                    None => {
-                        let sees = self.sees_durable_run(run)?;
-                        seen.insert(run.clone(), sees);
-                        sees
-                    }
-                };
-                if sees {
-                    visible.push(stored);
-                }
-            }
-            return Ok(visible);
-        }
-        Ok(questions)
+    /// The open questions that the reader sees, oldest first.
+    pub(super) fn questions(&self) -> Result<Vec<StoredQuestion>, PageError> {
+        let user = self.viewer.only_user();
+        let filter = QuestionFilter { open: true, user, ..QuestionFilter::default() };
+        Ok(self.store.questions(&filter)?)
     }
 
     /// Whether the reader sees a durable run. A run that is not stored is not seen.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use maud::{Markup, PreEscaped, html};
-use onecall_core::storage::{AnswerReceipt, DurableRun, QuestionState, StoredQuestion};
+use onecall_core::storage::{
+    AnswerReceipt, DurableRun, QuestionFilter, QuestionState, StoredQuestion,
+};
 use onecall_core::text::{visible, visible_json};
 use onecall_core::{
-    AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, ItemId, QuestionKind, Timestamp,
-    Verdict,
+    AnsweredVerdict, ApprovalQuestion, ApprovalWay, ItemId, QuestionKind, Timestamp,
 };
 use serde_json::{Map, Value};
 
@@ -44,6 +45,11 @@ const MAX_ARGUMENTS: usize = 40_000;
 const STALE: &str = "Nothing was done: the form belongs to another session of this browser. What you typed is kept: \
                      read it, and send it again.";
 
+/// Why an answer does not count.
+const WITHDRAWN: &str =
+    "The call needs no answer any more: the program cancelled it, or its run has ended.";
+const EXPIRED: &str = "The question has expired: no answer counts any more.";
+
 /// A question whose form could not be used.
 struct Refused<'a> {
     item: &'a ItemId,
@@ -65,7 +71,7 @@ pub(super) fn page(context: &PageContext) -> Result<PageAnswer, PageError> {
 
 /// The whole inbox, or the question that the query names. `refused` is a question whose form is given back.
 fn body(context: &PageContext, refused: Option<&Refused<'_>>) -> Result<Markup, PageError> {
-    let mut open = context.questions(true)?;
+    let mut open = context.questions()?;
     let only = context.query.get("question").filter(|_| refused.is_none());
     if let Some(only) = only {
         open.retain(|stored| stored.question.item.as_str() == only);
@@ -92,13 +98,14 @@ fn body(context: &PageContext, refused: Option<&Refused<'_>>) -> Result<Markup, 
 }
 
 fn answered(context: &PageContext) -> Result<Markup, PageError> {
-    let mut answered = context.questions(false)?;
-    let since = context.now.before(ANSWERED_FOR);
-    answered.retain(|stored| match &stored.state {
-        QuestionState::Answered(answer) => answer.at >= since,
-        QuestionState::Open | QuestionState::Withdrawn => false,
-    });
-    answered.reverse();
+    let filter = QuestionFilter {
+        user: context.viewer.only_user(),
+        answered_since: Some(context.now.before(ANSWERED_FOR)),
+        // One more shows that there are more.
+        limit: Some(MAX_ANSWERED + 1),
+        ..QuestionFilter::default()
+    };
+    let answered = context.store.questions(&filter)?;
     let lines = fill(answered.iter().take(MAX_ANSWERED), ANSWERED_SIZE, |stored| {
         html! { li { (answered_line(context, stored)) } }
     });
@@ -108,7 +115,7 @@ fn answered(context: &PageContext) -> Result<Markup, PageError> {
             div #answered data-live {
                 @if answered.is_empty() { p.muted { "Nothing." } }
                 ul.plain { (lines.markup) }
-                @if answered.len() > lines.count { p.muted { "and " (answered.len() - lines.count) " more; "
+                @if answered.len() > lines.count { p.muted { "and more; "
                     code { "onecall approvals list --all" } " has them" } }
             }
         }
@@ -375,9 +382,8 @@ pub(super) fn give_back(context: &PageContext, item: &str) -> Result<PageAnswer,
     let item = ItemId::known(item);
     match find(context, &item)?.state {
         QuestionState::Open => refuse(context, &item, STALE, StatusCode::FORBIDDEN),
-        QuestionState::Answered(_) | QuestionState::Withdrawn => {
-            gone(context, "The call needs no answer any more.")
-        }
+        QuestionState::Answered(earlier) => answered_before(context, &earlier),
+        QuestionState::Withdrawn => gone(context, WITHDRAWN),
     }
 }
 
@@ -388,6 +394,14 @@ fn refuse(
     problem: &str,
     status: StatusCode,
 ) -> Result<PageAnswer, PageError> {
+    let is_open = context
+        .questions()?
+        .iter()
+        .any(|stored| stored.question.item == *item && stored.question.allows(ApprovalWay::Page));
+    // The form has no place in the inbox any more.
+    if !is_open {
+        return gone(context, problem);
+    }
     let body = body(context, Some(&Refused { item, problem }))?;
     Ok(PageAnswer::Page { title: "Inbox".to_owned(), body, status })
 }
@@ -401,7 +415,17 @@ pub(super) fn answer(context: &PageContext, item: &str) -> Result<PageAnswer, Pa
     let refused = |problem: &str| refuse(context, &item, problem, StatusCode::CONFLICT);
     let verdict = match read {
         Ok(verdict) => verdict,
-        Err(error) => return refused(&error.to_string()),
+        // A form that cannot be used may also come too late, which is what the person has to know.
+        Err(error) => {
+            return match &stored.state {
+                QuestionState::Answered(earlier) => answered_before(context, earlier),
+                QuestionState::Withdrawn => gone(context, WITHDRAWN),
+                QuestionState::Open if stored.question.expires <= context.now => {
+                    gone(context, EXPIRED)
+                }
+                QuestionState::Open => refused(&error.to_string()),
+            };
+        }
     };
     let answer = AnsweredVerdict {
         verdict,
@@ -423,28 +447,28 @@ pub(super) fn answer(context: &PageContext, item: &str) -> Result<PageAnswer, Pa
         AnswerReceipt::Accepted => {
             Ok(PageAnswer::Redirect(format!("/page/inbox#answered-{}", segment(item.as_str()))))
         }
-        AnswerReceipt::AlreadyAnswered(earlier) => {
-            let line = format!("The call was answered before: {}.", summary(&earlier));
-            gone(context, &context.redacted(&line))
-        }
-        AnswerReceipt::Withdrawn => gone(
-            context,
-            "The call needs no answer any more: the program cancelled it, or its run has ended.",
-        ),
-        AnswerReceipt::Expired => {
-            gone(context, "The question has expired: no answer counts any more.")
-        }
+        AnswerReceipt::AlreadyAnswered(earlier) => answered_before(context, &earlier),
+        AnswerReceipt::Withdrawn => gone(context, WITHDRAWN),
+        AnswerReceipt::Expired => gone(context, EXPIRED),
         AnswerReceipt::Unknown => Err(PageError::NotFound),
         AnswerReceipt::DoesNotFit => refused("the answer does not fit the question"),
         AnswerReceipt::WayNotAllowed => refused("its gateway does not accept answers on the page"),
     }
 }
 
+fn answered_before(
+    context: &PageContext,
+    earlier: &AnsweredVerdict,
+) -> Result<PageAnswer, PageError> {
+    let line = format!("The call was answered before: {}.", summary(earlier));
+    gone(context, &context.redacted(&line))
+}
+
 /// The inbox, after an answer that does not count any more.
 fn gone(context: &PageContext, message: &str) -> Result<PageAnswer, PageError> {
     let body = html! {
         p.problem role="alert" { (message) }
-        details { summary { "Your answer, which was not used" } (give_back::typed(&context.form)) }
+        details open { summary { "Your answer, which was not used" } (give_back::typed(&context.form)) }
         (body(context, None)?)
     };
     Ok(PageAnswer::Page { title: "Inbox".to_owned(), body, status: StatusCode::CONFLICT })
@@ -465,19 +489,7 @@ fn answered_line(context: &PageContext, stored: &StoredQuestion) -> Markup {
 
 /// An answer as the end of a sentence: `approved for its run by ada on the page`.
 fn summary(answer: &AnsweredVerdict) -> String {
-    let decision = match &answer.verdict {
-        Verdict::Approve { scope: ApprovalScope::Run, .. } => "approved for its run".to_owned(),
-        Verdict::Approve { scope: ApprovalScope::Tool { .. }, .. } => {
-            "approved, with later calls,".to_owned()
-        }
-        Verdict::Approve { arguments: Some(_), .. } => "approved with other arguments".to_owned(),
-        Verdict::Approve { .. } => "approved".to_owned(),
-        Verdict::Deny { reason: Some(reason) } => format!("denied ({reason})"),
-        Verdict::Deny { reason: None } => "denied".to_owned(),
-        Verdict::Happened { .. } => "said to have happened".to_owned(),
-        Verdict::NotHappened => "said not to have happened".to_owned(),
-        Verdict::GiveUp => "given up".to_owned(),
-    };
+    let decision = verdict::in_past_tense(&answer.verdict);
     let way = match answer.way {
         ApprovalWay::Client => " in the client",
         ApprovalWay::Cli => " on the command line",

@@ -9,6 +9,7 @@ mod browser;
 mod chart;
 mod context;
 mod damaged_store;
+mod difference;
 mod error;
 mod events;
 mod fields;
@@ -44,6 +45,7 @@ use hyper::body::Bytes;
 use hyper::header::{HOST, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
+use maud::html;
 use onecall_core::storage::{CompleteStore, StoreError};
 use onecall_core::{Secret, Timestamp};
 use onecall_gateway::{Authenticator, Gateway};
@@ -149,6 +151,9 @@ impl Page {
             return reply::outside(StatusCode::FORBIDDEN, "Not allowed", message);
         }
         let target = head.uri.path_and_query().map_or(path, |target| target.as_str());
+        if head.method == Method::POST && self.gateway.is_draining() && begins_work(rest) {
+            return stopping(target, &form);
+        }
         let cookie = self.cookie(&head.headers, address.port());
         let is_signed_in = matches!(browser, BrowserState::SignedIn(_));
         if let Some(response) = self.respond_outside(rest, head, &form, &cookie, is_signed_in).await
@@ -235,6 +240,21 @@ impl Page {
             false => cookie,
         }
     }
+}
+
+/// Whether the form at this address begins something. An answer in the inbox lets something end that has begun.
+fn begins_work(rest: &str) -> bool {
+    rest != "sign-out" && !rest.starts_with("inbox/")
+}
+
+/// The response to a form while the gateway stops. The form is given back.
+fn stopping(address: &str, form: &Fields) -> Response<PlainBody> {
+    let body = html! {
+        p.problem role="alert" { "Nothing was done: this gateway stops, and begins nothing new. What you typed is kept: send it again in a moment." }
+        (give_back::form(address, form))
+    };
+    let document = layout::outside("The gateway stops", &body);
+    reply::document(StatusCode::SERVICE_UNAVAILABLE, document)
 }
 
 /// What a request wants.

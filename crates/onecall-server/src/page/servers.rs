@@ -17,8 +17,7 @@ use super::figures::{Overview, PERIODS};
 use super::reply::PageAnswer;
 use super::room::{excerpt, fill, left_beside};
 use super::routes::blocking;
-use super::run::text_difference;
-use super::{server_logins, text};
+use super::{difference, server_logins, text};
 use crate::line_diff::diff_lines;
 
 /// How long a page waits for a server that is started.
@@ -30,8 +29,10 @@ const REASON_SIZE: usize = 4_000;
 /// How many servers one page lists.
 const PAGE_LENGTH: usize = 40;
 
-/// How much of a page the changed tools of one server take, in bytes. A file has all of them.
+/// How much of a page the changed tools of one server take, and each part of a tool, in bytes. A file has all of
+/// them.
 const CHANGES_SIZE: usize = 30_000;
+const PART_SIZE: usize = 18_000;
 
 pub(super) async fn page(context: &Arc<PageContext>) -> Result<PageAnswer, PageError> {
     let mut servers = Vec::new();
@@ -189,13 +190,22 @@ fn quarantine(context: &PageContext, name: &str) -> Markup {
         }
     };
     let PinChanges { tools, digest } = changes;
-    let shown = fill(&tools, CHANGES_SIZE, |tool| changed_tool(context, tool));
+    let (mut left, mut is_cut) = (CHANGES_SIZE, false);
+    let shown = fill(&tools, CHANGES_SIZE, |tool| {
+        let (markup, is_tool_cut) = changed_tool(context, tool, left);
+        (left, is_cut) = (left.saturating_sub(markup.0.len()), is_cut || is_tool_cut);
+        markup
+    });
+    let further = tools.len() - shown.count;
+    let file = html! { a href={ "/page/servers/" (segment(name)) "/changes.txt" } { "all changes as a file" } };
     html! {
         h3 { "Changed since it was pinned" }
         p { "Programs cannot call these tools until they are accepted. Read what has changed: a description can contain instructions to a model." }
         (shown.markup)
-        @if tools.len() > shown.count { p { "and " (text::count(u64::try_from(tools.len() - shown.count).unwrap_or(u64::MAX), "more tool", "more tools")) "." } }
-        p { a href={ "/page/servers/" (segment(name)) "/changes.txt" } { "All changes as a file" } }
+        @if further > 0 { p { "and " (text::count(u64::try_from(further).unwrap_or(u64::MAX), "more tool", "more tools")) "." } }
+        @if is_cut || further > 0 {
+            p.problem { "Not all that has changed is shown here. Before you accept it, read " (file) "." }
+        } @else { p { "See " (file) "." } }
         @if context.sees_everyone() && !tools.is_empty() {
             form method="post" action={ "/page/servers/" (segment(name)) "/accept" } {
                 (context.form_check())
@@ -206,19 +216,25 @@ fn quarantine(context: &PageContext, name: &str) -> Markup {
     }
 }
 
-/// A changed tool, with what differs.
-fn changed_tool(context: &PageContext, tool: &ChangedTool) -> Markup {
-    html! {
+/// A changed tool, with what differs, in at most about `most` bytes, and whether something that differs is not shown.
+fn changed_tool(context: &PageContext, tool: &ChangedTool, most: usize) -> (Markup, bool) {
+    let (mut left, mut is_cut) = (most, false);
+    let mut part_of_page = |before: &str, now: &str| {
+        let (before, now) = (context.redacted(before), context.redacted(now));
+        let found = difference::whole(&before, &now, left.min(PART_SIZE));
+        (left, is_cut) = (left.saturating_sub(found.markup.0.len()), is_cut || found.is_cut);
+        found.markup
+    };
+    let markup = html! {
         details {
             summary { code { (text::line(&tool.tool, 80)) } @if tool.is_new { " is new" } @else { " has changed" } }
-            @for part in &tool.parts {
-                @if part.before != part.now {
-                    h4 { (text::line(&part.name, 60)) }
-                    (text_difference(&context.redacted(&part.before), &context.redacted(&part.now)))
-                }
+            @for part in tool.parts.iter().filter(|part| part.before != part.now) {
+                h4 { (text::line(&part.name, 60)) }
+                (part_of_page(&part.before, &part.now))
             }
         }
-    }
+    };
+    (markup, is_cut)
 }
 
 /// The changed tools of a server as a file.

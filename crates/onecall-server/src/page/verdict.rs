@@ -104,7 +104,8 @@ fn edited(
     question: &ApprovalQuestion,
     shown: &str,
 ) -> Result<Option<Map<String, Value>>, UnfitForm> {
-    let Some(written) = form.get("arguments") else { return Ok(None) };
+    // Without the field, the page has shown arguments that it cannot edit. An empty field is no arguments.
+    let Some(written) = form.raw("arguments") else { return Ok(None) };
     let value: Value =
         serde_json::from_str(written).map_err(|error| UnfitForm::NotJson(error.to_string()))?;
     let same = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|it| it == value);
@@ -157,6 +158,26 @@ fn until(form: &Fields, now: Timestamp) -> Result<Timestamp, UnfitForm> {
     let chosen = form.get("length").ok_or(UnfitForm::NoLength)?;
     let length = LENGTHS.iter().find(|(name, _, _)| *name == chosen).ok_or(UnfitForm::NoLength)?;
     Ok(now.after(Duration::from_secs(length.2)))
+}
+
+/// What was decided, in the past tense: `approved with other arguments`.
+pub(super) fn in_past_tense(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Approve { scope, arguments } => {
+            let other = if arguments.is_some() { " with other arguments" } else { "" };
+            let reach = match scope {
+                ApprovalScope::Once => "",
+                ApprovalScope::Run => " for its run",
+                ApprovalScope::Tool { .. } => ", with later calls,",
+            };
+            format!("approved{other}{reach}")
+        }
+        Verdict::Deny { reason: Some(reason) } => format!("denied ({reason})"),
+        Verdict::Deny { reason: None } => "denied".to_owned(),
+        Verdict::Happened { .. } => "said to have happened".to_owned(),
+        Verdict::NotHappened => "said not to have happened".to_owned(),
+        Verdict::GiveUp => "given up".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -256,6 +277,13 @@ mod tests {
             ("decision=once&arguments=[1]", QuestionKind::Approve, UnfitForm::NotAnObject),
             ("decision=tool&length=9y", QuestionKind::Approve, UnfitForm::NoLength),
         ];
+        for decision in ["once", "run", "tool&length=1h"] {
+            for emptied in ["", "+", "%0D%0A"] {
+                let form = format!("decision={decision}&arguments={emptied}");
+                let read = read_form(&form, QuestionKind::Approve);
+                assert!(matches!(read, Err(UnfitForm::NotJson(_))), "{form}: {read:?}");
+            }
+        }
         for (form, kind, expected) in rows {
             assert_eq!(read_form(form, kind), Err(expected), "{form}");
         }

@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use onecall_core::storage::{RunRecord, StoredCall};
 use serde_json::Value;
 
-use super::calls::{Decisions, result};
+use super::calls::result;
+use super::decisions::{Decisions, SentArguments};
 use super::line_links::LineLinks;
 use super::{call_lines, pictures};
 use crate::page::context::PageContext;
@@ -54,8 +55,18 @@ pub(super) fn page(
             @let shown = excerpt(error, ERROR_SIZE);
             div.problem { pre { (shown.text) } @if shown.is_cut { (whole(&run, number, "error.txt")) } }
         }
-        section { h2 { "Arguments " span.muted { (text::bytes(call.arguments_bytes)) } }
-            (value(call.arguments.as_deref(), ARGUMENTS_SIZE, &whole(&run, number, "arguments.txt"))) }
+        @let sent = decisions.of(index).map(|decision| &decision.sent).filter(|sent| **sent != SentArguments::Programs);
+        @let arguments_size = if sent.is_some() { ARGUMENTS_SIZE / 2 } else { ARGUMENTS_SIZE };
+        @if let Some(sent) = sent {
+            section { h2 { "Arguments that were sent" }
+                p { "The call was approved with these arguments, and not with those of the program." }
+                @match sent {
+                    SentArguments::Other(sent) => (value(Some(sent), arguments_size, &whole(&run, number, "sent-arguments.txt"))),
+                    SentArguments::OtherNotKept | SentArguments::Programs => p.muted { "They were not kept." },
+                } }
+        }
+        section { h2 { @if sent.is_some() { "Arguments of the program " } @else { "Arguments " } span.muted { (text::bytes(call.arguments_bytes)) } }
+            (value(call.arguments.as_deref(), arguments_size, &whole(&run, number, "arguments.txt"))) }
         section { h2 { "Answer " span.muted { (text::bytes(call.result_bytes)) } }
             (pictures::of_answer(&run, number, call))
             (value(call.result.as_ref().map(|(_, text)| text.as_str()), ANSWER_SIZE, &whole(&run, number, "answer.txt"))) }
@@ -79,6 +90,23 @@ pub(super) fn file(record: &RunRecord, number: usize, file: &str) -> Result<Page
     let name = format!("{}-call-{number}-{file}", record.run.id);
     let content = content.ok_or(PageError::NotFound)?;
     Ok(PageAnswer::File { kind: "text/plain; charset=utf-8", name, content })
+}
+
+/// The arguments with which a person has approved a call as a file.
+pub(super) fn sent_arguments_file(
+    context: &PageContext,
+    record: &RunRecord,
+    number: usize,
+) -> Result<PageAnswer, PageError> {
+    let index = number.checked_sub(1).ok_or(PageError::NotFound)?;
+    match Decisions::read(context, record)?.of(index).map(|decision| &decision.sent) {
+        Some(SentArguments::Other(sent)) => {
+            let name = format!("{}-call-{number}-sent-arguments.txt", record.run.id);
+            let content = sent.clone();
+            Ok(PageAnswer::File { kind: "text/plain; charset=utf-8", name, content })
+        }
+        _ => Err(PageError::NotFound),
+    }
 }
 
 /// A recorded value, as indented JSON if it is JSON. `whole` leads to it if it is too long.

@@ -1,19 +1,14 @@
 //! The calls of a run in a table, each with its bar on the time line, and what was decided about it.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-
 use maud::{Markup, html};
-use onecall_core::Digest;
-use onecall_core::storage::{
-    AuditDecision, AuditEvent, AuditFilter, QuestionFilter, QuestionState, RunRecord, StoredCall,
-};
+use onecall_core::storage::{RunRecord, StoredCall};
 
 use super::call_lines::CallLines;
+use super::decisions::{CallDecision, Decisions, SentArguments};
 use super::line_links::LineLinks;
 use super::program::ProgramPart;
 use super::timeline::{TimeWindow, bar_class, end, micros};
 use crate::page::context::PageContext;
-use crate::page::error::PageError;
 use crate::page::room::fill;
 use crate::page::text;
 
@@ -24,8 +19,8 @@ const PAGE_SIZE: usize = 40_000;
 /// How many calls a file for a colleague has.
 const FILE_LENGTH: usize = 2_000;
 
-/// How many rows of the audit trail are read for one run.
-const MAX_AUDIT_ROWS: usize = 20_000;
+/// The longest arguments that stand in the row of a call, if a person wrote them, in characters.
+const MAX_SENT: usize = 150;
 
 /// The width of a bar, in its own units.
 const BAR_WIDTH: u64 = 400;
@@ -37,81 +32,6 @@ pub(super) enum Extent {
     Page,
     /// As much as a file may have, without links.
     File,
-}
-
-/// What was decided about one call.
-#[derive(Clone, Debug)]
-pub(super) struct CallDecision {
-    /// Whether a rule has denied the call, or a person was asked.
-    pub(super) is_special: bool,
-    /// The decision as the end of a sentence.
-    pub(super) text: String,
-}
-
-/// What was decided about the calls of a run.
-#[derive(Default)]
-pub(super) struct Decisions {
-    /// For each call of the record, what was decided, if it is known.
-    of_calls: Vec<Option<CallDecision>>,
-}
-
-impl Decisions {
-    /// Reads the audit trail, if there is one, and the answers of people.
-    pub(super) fn read(context: &PageContext, record: &RunRecord) -> Result<Self, PageError> {
-        let mut known = BTreeMap::<u64, ((String, String), CallDecision)>::new();
-        let decided =
-            |is_special, text: String| CallDecision { is_special, text: context.redacted(&text) };
-        let id = &record.run.id;
-        if context.gateway.audit().is_some() {
-            let limit = Some(MAX_AUDIT_ROWS);
-            let filter = AuditFilter { run: Some(id.clone()), limit, ..AuditFilter::default() };
-            for row in context.store.audit_rows(&filter)? {
-                let Some(call) = row.entry.call.filter(|call| call.run == id.as_str()) else {
-                    continue;
-                };
-                if let AuditEvent::Decided { decision, rule, arguments } = row.entry.event {
-                    let word = match decision {
-                        AuditDecision::Allow => "allowed",
-                        AuditDecision::Deny => "denied",
-                        AuditDecision::Ask => "asked a person",
-                    };
-                    let rule = rule.map_or(String::new(), |rule| format!(" by {rule}"));
-                    let decision = decided(word != "allowed", format!("{word}{rule}"));
-                    known.insert(call.id, ((call.tool, arguments.sha256), decision));
-                }
-            }
-        }
-        let filter =
-            QuestionFilter { run: Some(id.clone()), open: false, ..QuestionFilter::default() };
-        for stored in context.store.questions(&filter)? {
-            let question = stored.question;
-            let answer = match stored.state {
-                QuestionState::Open => "waits for a person".to_owned(),
-                QuestionState::Withdrawn => "was not answered".to_owned(),
-                QuestionState::Answered(answer) => {
-                    format!("{} by {}", answer.verdict.name().replace('_', " "), answer.by)
-                }
-            };
-            let decision = decided(true, format!("{answer}, because of {}", question.rule));
-            let sha256 = Digest::of(&question.arguments).to_string();
-            known.insert(question.call, ((question.name.to_string(), sha256), decision));
-        }
-        // Records have no numbers of calls, so equal calls are told apart by their order.
-        let mut queues = HashMap::<(String, String), VecDeque<CallDecision>>::new();
-        for (call, decision) in known.into_values() {
-            queues.entry(call).or_default().push_back(decision);
-        }
-        let of_calls = record.calls.iter().map(|call| {
-            let call = (call.name.clone(), call.arguments_hash.clone());
-            queues.get_mut(&call).and_then(VecDeque::pop_front)
-        });
-        Ok(Self { of_calls: of_calls.collect() })
-    }
-
-    /// What was decided about the call with this index.
-    pub(super) fn of(&self, index: usize) -> Option<&CallDecision> {
-        self.of_calls.get(index)?.as_ref()
-    }
 }
 
 /// The calls that the query selects.
@@ -239,7 +159,10 @@ pub(super) fn result(call: &StoredCall, decision: Option<&CallDecision>) -> Mark
         }
         @match (&call.denied_by, decision) {
             (Some(rule), _) => { " " span.muted { "denied by " (text::line(rule, 80)) } },
-            (None, Some(decision)) => { " " span.muted { (text::line(&decision.text, 300)) } },
+            (None, Some(decision)) => {
+                " " span.muted { (text::line(&decision.text, 300)) }
+                @if let SentArguments::Other(sent) = &decision.sent { " " code { (text::line(sent, MAX_SENT)) } }
+            },
             (None, None) => {},
         }
     }

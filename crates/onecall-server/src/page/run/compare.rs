@@ -4,20 +4,15 @@ use maud::{Markup, html};
 use onecall_core::Digest;
 use onecall_core::storage::{RunDetail, RunFilter, RunRecord, StoredCall};
 
-use crate::line_diff::diff_lines;
 use crate::page::context::PageContext;
+use crate::page::difference::around_changes;
 use crate::page::error::PageError;
 use crate::page::reply::PageAnswer;
-use crate::page::room::fill;
 use crate::page::run_list::outcome;
 use crate::page::text;
 
-/// How many lines of a difference are shown, and how much of a page they take, in bytes.
-const MAX_LINES: usize = 400;
+/// How much of a page a difference takes, in bytes.
 const DIFFERENCE_SIZE: usize = 18_000;
-
-/// How many lines around a change are shown.
-const CONTEXT: usize = 3;
 
 /// The longest arguments and answers in the line of a call, in characters.
 const MAX_VALUE: usize = 150;
@@ -63,6 +58,7 @@ pub(super) fn choose(context: &PageContext, record: &RunRecord) -> Result<PageAn
 
 pub(super) fn page(one: &RunRecord, other: &RunRecord) -> PageAnswer {
     let output = |record: &RunRecord| record.output.clone().unwrap_or_default();
+    let runs = [one, other];
     let body = html! {
         div.scroll { table {
             caption.sr { "The two runs" }
@@ -79,14 +75,14 @@ pub(super) fn page(one: &RunRecord, other: &RunRecord) -> PageAnswer {
                 (fact("Output", one, other, |record| html! { (text::bytes(record.run.output_bytes)) }))
             }
         } }
-        (difference("Program", &one.program, &other.program))
+        (difference("Program", runs, [&one.program, &other.program], "program.txt"))
         @let detail = CallDetail::of(one, other);
-        (difference("Calls", &calls(one, detail), &calls(other, detail)))
+        (difference("Calls", runs, [&calls(one, detail), &calls(other, detail)], "run.json"))
         p.muted { (detail.explanation()) }
         @if one.output.is_none() || other.output.is_none() {
             section { h2 { "Output" } p.muted { "At least one of the outputs was not recorded." } }
         } @else {
-            (difference("Output", &output(one), &output(other)))
+            (difference("Output", runs, [&output(one), &output(other)], "output.txt"))
         }
     };
     PageAnswer::page("Two runs", body)
@@ -168,53 +164,27 @@ fn short_hash(hash: &str) -> String {
     text::line(hash, 12)
 }
 
-/// What differs between two texts, with some lines around each change.
-fn difference(title: &str, one: &str, other: &str) -> Markup {
-    let lines = diff_lines(one, other);
-    let is_change = |line: &String| !line.starts_with(' ');
-    let is_near = |index: usize| {
-        let near = lines.iter().skip(index.saturating_sub(CONTEXT)).take(2 * CONTEXT + 1);
-        near.clone().any(is_change)
-    };
-    let shown: Vec<(usize, &String)> =
-        lines.iter().enumerate().filter(|(index, _)| is_near(*index)).collect();
+/// What differs between two texts, with some lines around each change. `file` is what the addresses of the
+/// whole texts end with.
+fn difference(title: &str, runs: [&RunRecord; 2], texts: [&str; 2], file: &str) -> Markup {
+    let [one, other] = texts;
+    let found = around_changes(one, other, DIFFERENCE_SIZE);
     html! {
         section { h2 { (title) }
-            @if shown.is_empty() { p.muted { "The same." } } @else { (changed_lines(&shown)) }
-        }
-    }
-}
-
-fn changed_lines(shown: &[(usize, &String)]) -> Markup {
-    let indices = shown.iter().map(|(index, _)| *index);
-    let gaps = indices.clone().zip(std::iter::once(None).chain(indices.map(Some)));
-    let gaps: Vec<bool> =
-        gaps.map(|(index, last)| last.is_some_and(|last| last + 1 < index)).collect();
-    let lines = fill(
-        shown.iter().zip(gaps).take(MAX_LINES),
-        DIFFERENCE_SIZE,
-        |((_, line), gap)| {
-            html! {
-                @if gap { tr.gap { td { "…" } td {} } }
-                @let class = match line.chars().next() { Some('+') => "added", Some('-') => "removed", _ => "" };
-                tr class=(class) {
-                    td.ln { (line.get(..1).unwrap_or_default()) }
-                    td.code { code { (text::line(line.get(2..).unwrap_or_default(), 400)) } }
+            @match found {
+                None => p.muted { "The same." },
+                Some(found) => {
+                    (found.markup)
+                    @if found.is_cut { p { "Not all that differs is shown. The whole as files: "
+                        @for (index, record) in runs.iter().enumerate() {
+                            @if index > 0 { ", " }
+                            a href={ "/page/runs/" (record.run.id) "/" (file) } { "run " (record.run.id) }
+                        }
+                    } }
                 }
             }
-        },
-    );
-    html! {
-        div.source tabindex="0" role="group" aria-label="Differences" { table.diff { tbody { (lines.markup) } } }
-        @if shown.len() > lines.count { p.muted { "and " (shown.len() - lines.count) " more lines" } }
+        }
     }
-}
-
-/// A difference between two texts, for other parts of the page.
-pub(in crate::page) fn text_difference(one: &str, other: &str) -> Markup {
-    let lines = diff_lines(one, other);
-    let all: Vec<(usize, &String)> = lines.iter().enumerate().collect();
-    changed_lines(&all)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use maud::html;
 use onecall_core::storage::RunRecord;
 
-use super::calls::Decisions;
+use super::decisions::Decisions;
 use super::{call_lines, calls, facts, output, pictures, program, timeline};
 use crate::page::context::PageContext;
 use crate::page::error::PageError;

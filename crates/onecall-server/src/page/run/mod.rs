@@ -5,6 +5,7 @@ mod call;
 mod call_lines;
 mod calls;
 mod compare;
+mod decisions;
 mod export;
 mod facts;
 mod line_links;
@@ -15,7 +16,6 @@ mod timeline;
 mod unfinished;
 
 pub(super) use call::pretty;
-pub(super) use compare::text_difference;
 pub(super) use replay::replay;
 pub use replay::{ReplayError, ReplayReport, Replayer};
 
@@ -49,6 +49,10 @@ pub(super) fn page(
         ["calls", number] => {
             let number = number.parse().map_err(|_| PageError::NotFound)?;
             call::page(context, &record, number)
+        }
+        ["calls", number, "sent-arguments.txt"] => {
+            let number = number.parse().map_err(|_| PageError::NotFound)?;
+            call::sent_arguments_file(context, &record, number)
         }
         ["calls", number, file @ ("arguments.txt" | "answer.txt" | "error.txt")] => {
             let number = number.parse().map_err(|_| PageError::NotFound)?;
@@ -97,7 +101,7 @@ fn find(context: &PageContext, id: &str, texts: CallTexts) -> Result<Option<RunR
 fn run_page(context: &PageContext, record: &RunRecord) -> Result<Markup, PageError> {
     let id = &record.run.id;
     let lines = call_lines::of(record);
-    let decisions = calls::Decisions::read(context, record)?;
+    let decisions = decisions::Decisions::read(context, record)?;
     let program = program::program(record, &lines, &decisions, &context.query, calls::Extent::Page);
     Ok(html! {
         nav.tools aria-label="This run" {

@@ -7,7 +7,8 @@ use maud::{Markup, html};
 use onecall_core::storage::{RunRecord, StoredCall};
 
 use super::call_lines::{CallLines, LineSource};
-use super::calls::{Decisions, Extent, first_line};
+use super::calls::{Extent, first_line};
+use super::decisions::Decisions;
 use super::line_links::LineLinks;
 use crate::page::fields::Fields;
 use crate::page::room::fill;
@@ -104,15 +105,22 @@ pub(super) fn program(
         Extent::Page => (PAGE_LENGTH, PAGE_SIZE, query.number::<usize>("at").unwrap_or(1).max(1)),
         Extent::File => (FILE_LENGTH, usize::MAX, 1),
     };
+    let longest = match extent {
+        Extent::Page => MAX_LINE,
+        Extent::File => usize::MAX,
+    };
     let part = record.program.lines().enumerate().skip(first - 1).take(length);
+    let mut is_line_cut = false;
     let shown = fill(part, size, |(index, line)| {
         let number = index + 1;
         let is_failed = failed_line == Some(number);
         let tools = by_line.get(&number);
+        let written = text::line(line, usize::MAX);
+        is_line_cut |= written.chars().nth(longest).is_some();
         html! {
             tr #{ "line-" (number) } .failed[is_failed] {
                 td { (number) }
-                td { code { (text::line(line, MAX_LINE)) } }
+                td { code { (text::line(&written, longest)) } }
                 @if tools.is_some() || is_failed { td {
                     @if let Some(tools) = tools { (beside(record, number, tools, query, extent)) }
                     @if is_failed { span.tag.bad { "failed here" } }
@@ -125,12 +133,13 @@ pub(super) fn program(
     let markup = html! {
         @if record.program.is_empty() { p.muted { "This run has no program." } }
         div.source role="group" aria-label="Program" tabindex="0" { table.program { tbody { (shown.markup) } } }
-        @if extent == Extent::Page && (first > 1 || end <= total) {
+        @if extent == Extent::Page && (first > 1 || end <= total || is_line_cut) {
             nav.pages aria-label="Parts of the program" {
                 @if first > 1 { a href=(at(first.saturating_sub(shown.count.max(LINES_BACK)).max(1))) { "Lines before" } }
                 @if end <= total { a href=(at(end)) { "Lines after" } }
                 a href={ "/page/runs/" (record.run.id) "/program.txt" } { "The whole program as a file" }
-                span.muted { (text::count(u64::try_from(total).unwrap_or(u64::MAX), "line", "lines")) }
+                span.muted { (text::count(u64::try_from(total).unwrap_or(u64::MAX), "line", "lines"))
+                    @if is_line_cut { ", of which long ones are cut here" } }
             }
         }
         @if unplaced > 0 {
