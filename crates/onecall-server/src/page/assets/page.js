@@ -25,25 +25,27 @@
   if (document.body.dataset.kind !== "signed-in") return;
 
   // Parts of the page that change while it is open.
-  const isEdited = (part) =>
-    part.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)
+  const fieldKinds = /^(INPUT|TEXTAREA|SELECT)$/;
+  const hasTyped = (part) =>
+    part.contains(document.activeElement) && fieldKinds.test(document.activeElement.tagName)
     || all("textarea, input, select", part).some((field) => field.type === "checkbox" || field.type === "radio"
       ? field.checked !== field.defaultChecked
       : field.tagName === "SELECT"
         ? [...field.options].some((option) => option.selected !== option.defaultSelected)
-        : field.value !== field.defaultValue)
-    || part.querySelector("details[open]") !== null;
+        : field.value !== field.defaultValue);
+  const isEdited = (part) => hasTyped(part) || part.querySelector("details[open]") !== null;
 
-  // Replaces a part, and gives the focus to the same link or button in the new one.
+  // Replaces a part, and gives the focus to the same link or button in the new one. A button of another form is
+  // another button, whatever it says.
   const keepFocus = (old, fresh) => {
     const focused = document.activeElement;
     let again = null;
     if (old.contains(focused)) {
       const kind = focused.tagName;
-      const name = (item) => `${item.id} ${item.getAttribute("href")} ${item.textContent}`;
+      const name = (item) => [item.id, item.getAttribute("href"), item.form?.getAttribute("action"), item.textContent].join(" ");
       const likeIt = (root) => all(kind, root).filter((item) => name(item) === name(focused));
       again = old === focused ? fresh : likeIt(fresh)[likeIt(old).indexOf(focused)];
-      again ||= all(kind, fresh)[all(kind, old).indexOf(focused)] || null;
+      if (kind === "A") again ||= all(kind, fresh)[all(kind, old).indexOf(focused)] || null;
     }
     old.replaceWith(document.adoptNode(fresh));
     if (again) again.focus({ preventScroll: true });
@@ -52,20 +54,37 @@
     }
   };
 
+  // A question that was answered elsewhere. Its card stays if something was typed into it. The focus never goes to
+  // another question, and keys do nothing for a moment: they were meant for this one.
+  let keysFrom = 0;
+  const removeCard = (card, fresh) => {
+    const id = card.dataset.question;
+    const answer = fresh.ownerDocument.getElementById(`answered-${id}`)?.textContent;
+    keysFrom = Date.now() + 1000;
+    say("A question was answered.");
+    if (!hasTyped(card)) {
+      const hadFocus = card.contains(document.activeElement);
+      card.remove();
+      if (hadFocus) document.getElementById("main").focus({ preventScroll: true });
+      return;
+    }
+    delete card.dataset.question;
+    card.dataset.kept = "";
+    card.id = `kept-${id}`;
+    for (const button of all("button", card)) button.disabled = true;
+    const notice = document.createElement("p");
+    notice.className = "problem";
+    notice.textContent = `${answer || "This question does not wait any more"}. What you typed is kept here until you load the page again.`;
+    card.prepend(notice);
+  };
+
   // Cards stay as they are while their question is open, so that nothing that was typed is lost.
   const replaceCards = (old, fresh) => {
     const known = new Map(all("[data-question]", old).map((card) => [card.dataset.question, card]));
     const next = all("[data-question]", fresh);
     const open = new Set(next.map((card) => card.dataset.question));
-    for (const [id, card] of known) {
-      if (!open.has(id)) {
-        const hadFocus = card.contains(document.activeElement);
-        card.remove();
-        say("A question was answered.");
-        if (hadFocus) (old.querySelector("[data-question]") || document.getElementById("main")).focus();
-      }
-    }
-    for (const other of [...old.children]) if (!other.dataset.question) other.remove();
+    for (const [id, card] of known) if (!open.has(id)) removeCard(card, fresh);
+    for (const other of [...old.children]) if (!("question" in other.dataset || "kept" in other.dataset)) other.remove();
     for (const child of [...fresh.children]) {
       const id = child.dataset.question;
       const same = known.get(id);
@@ -91,16 +110,16 @@
     waiting = count;
   };
 
-  // A login that has to be confirmed is, when the page is loaded again. What was typed is not thrown away.
-  const signInAgain = () => {
+  // Loads the page again, unless something was typed: then a notice says why it should be loaded again.
+  const loadAgain = (reason) => {
     const main = document.getElementById("main");
-    if (!isEdited(main)) { location.reload(); return; }
-    if (document.getElementById("sign-in-again")) return;
+    if (!isEdited(main) && !main.querySelector("[data-kept]")) { location.reload(); return; }
+    if (document.getElementById("load-again")) return;
     const notice = document.createElement("p");
-    notice.id = "sign-in-again";
+    notice.id = "load-again";
     notice.className = "problem";
     notice.setAttribute("role", "alert");
-    notice.textContent = "Your login has to be confirmed. What you typed stays here until you load the page again.";
+    notice.textContent = `${reason} What you typed stays here until you load the page again.`;
     main.prepend(notice);
   };
 
@@ -112,19 +131,20 @@
     isReading = true;
     try {
       const response = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "follow" });
-      if (response.status === 401 || response.status === 403) { signInAgain(); return; }
+      if (response.status === 401 || response.status === 403) { loadAgain("Your login has to be confirmed."); return; }
       if (!response.ok && response.status !== 404) return;
       const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
       if (document.querySelector("#run-state") && !fresh.querySelector("#run-state")) {
         // A run that has just ended may not be recorded yet.
         ended ||= Date.now();
-        if (response.status === 404 && Date.now() - ended < 3000) setTimeout(refresh, 1000); else location.reload();
+        if (response.status === 404 && Date.now() - ended < 3000) setTimeout(refresh, 1000);
+        else loadAgain("The run has ended.");
         return;
       }
+      localTimes(fresh);
       for (const part of all("[data-live][id]")) {
         const other = fresh.getElementById(part.id);
         if (!other) continue;
-        localTimes(other);
         if ("cards" in part.dataset) { replaceCards(part, other); continue; }
         if (part.innerHTML === other.innerHTML && part.hidden === other.hidden) continue;
         if (isEdited(part)) continue;
@@ -193,9 +213,10 @@
   // The keyboard in the inbox.
   const cards = () => all("[data-question]");
   addEventListener("keydown", (event) => {
-    const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    const isTyping = fieldKinds.test(event.target.tagName);
     if (event.key === "Escape" && isTyping) { event.target.closest("[data-question]")?.focus(); return; }
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || cards().length === 0) return;
+    if (Date.now() < keysFrom) return;
     const current = document.activeElement.closest?.("[data-question]");
     const index = cards().indexOf(current);
     const press = (value) => current?.querySelector(`button[value="${value}"]`)?.click();

@@ -54,8 +54,8 @@ pub(super) fn page(context: &PageContext, id: &RunId) -> Result<PageAnswer, Page
                 @if run.resumed > 0 { div { dt { "Continued" } dd { (text::count(run.resumed, "time", "times")) } } }
             }
             @if has_ended { p.muted { "The run has ended. Its record follows in a moment, if runs are recorded." } }
-            (inbox::cards_of_run(context, &open)?)
         }
+        div #questions data-live data-cards { (inbox::cards_of_run(context, &open)?) }
         @if !program.is_empty() {
             section { h2 { "Program" }
                 div.source tabindex="0" role="group" aria-label="Program" { table.program { tbody { (lines.markup) } } }
