@@ -1,11 +1,12 @@
 //! What changes while a page is open: new runs, questions, and answers of other people.
 
 use serde_json::json;
+use testkit::process::wait_until;
 
 use super::{OpenPage, has_browser};
 use crate::page::{Background, PageProcess, WAITING, recorded_home, run, run_as};
-use crate::support::Home;
 use crate::support::http_gateway::HttpGateway;
+use crate::support::{Home, TIMEOUT, finish};
 
 #[test]
 fn two_people_see_a_question_and_its_answer_at_once() {
@@ -54,6 +55,88 @@ fn two_people_see_a_question_and_its_answer_at_once() {
         assert!(person.browser.becomes("document.getElementById('nothing-waits')"));
         person.check("the inbox at the end");
     }
+}
+
+/// Answers the question that waits, from the command line.
+fn answer_elsewhere(home: &Home, verdict: &[&str]) {
+    let listed = finish(home.onecall_with_config(&["approvals", "list", "--json"]));
+    let open: serde_json::Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    let item = open[0]["id"].as_str().or(open[0]["item"].as_str()).expect("a question").to_owned();
+    let answered = finish(home.onecall_with_config(&[&["approvals"], verdict, &[&item]].concat()));
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+}
+
+#[test]
+fn keys_that_were_meant_for_one_question_never_answer_another() {
+    if !has_browser() {
+        return;
+    }
+    let approvals = json!({ "ask": ["mcp__files__delete"], "wait_seconds": 60 });
+    let home = recorded_home(&json!({ "approvals": approvals }));
+    let person = OpenPage::new(PageProcess::start(&home), 1200, 800);
+    person.open("/page/inbox");
+    let code = "import asyncio\n\
+                await asyncio.gather(*[mcp__files__delete(path=name) for name in ['a', 'b', 'c']])";
+    let program = Background::start(home.onecall_with_config(&["run", "-e", code]));
+    let count =
+        |count: usize| format!("document.querySelectorAll('[data-question]').length === {count}");
+    assert!(person.browser.becomes(&count(3)), "the questions do not appear");
+    // The first one has the focus, and is answered by someone else: no other one gets the focus.
+    person.browser.type_keys("j");
+    answer_elsewhere(&home, &["approve"]);
+    assert!(person.browser.becomes(&count(2)), "the answer is not shown");
+    let focus = "document.activeElement.closest('[data-question]')";
+    assert!(person.browser.becomes(&format!("{focus} === null")));
+    // Keys do nothing for a moment, whatever they are.
+    person.browser.type_keys("ja");
+    assert_eq!(person.browser.script(&format!("return {focus} === null")), json!(true));
+    assert_eq!(person.browser.script(&format!("return {}", count(2))), json!(true));
+
+    // A card that something was typed into stays, and says who has answered it.
+    let select = "document.activeElement.dataset?.question";
+    assert!(wait_until(TIMEOUT, || {
+        person.browser.type_keys("j");
+        person.browser.script(&format!("return Boolean({select})")) == json!(true)
+    }));
+    person.browser.type_keys("d");
+    person.browser.type_keys("not a good idea");
+    answer_elsewhere(&home, &["deny"]);
+    assert!(person.browser.becomes(&count(1)), "the second answer is not shown");
+    let kept = "document.querySelector('[data-kept]')";
+    assert!(person.browser.becomes(&format!("{kept}.textContent.includes('denied')")));
+    person.browser.type_keys(" at all");
+    let typed = format!("return {kept}.querySelector('[name=reason]').value");
+    assert_eq!(person.browser.script(&typed), json!("not a good idea at all"));
+    // The key that would deny it does nothing to it, nor to the question that is left.
+    person.browser.type_keys("\u{e007}");
+    assert_eq!(person.browser.script(&format!("return {}", count(1))), json!(true));
+    person.check("the inbox with a card that was answered");
+    answer_elsewhere(&home, &["approve"]);
+    program.ended();
+    assert!(person.browser.becomes("document.getElementById('nothing-waits')"));
+    assert_eq!(person.browser.script(&typed), json!("not a good idea at all"));
+}
+
+#[test]
+fn the_state_of_servers_changes_while_their_page_is_open() {
+    if !has_browser() {
+        return;
+    }
+    let servers = ["one", "two"].map(|name| json!({ "name": name, "command": "/nowhere/server" }));
+    let home = Home::with_config(&json!({ "servers": servers }));
+    let open = OpenPage::new(PageProcess::start(&home), 1200, 800);
+    open.open("/page/servers");
+    open.browser.script("document.querySelector('#server-one button').focus()");
+    // The server is started by another tab.
+    let start = "fetch('/page/servers/one/start', { method: 'POST', body: new URLSearchParams(
+        { check: document.querySelector('[name=check]').value }) })";
+    open.browser.script(start);
+    let failed = "document.querySelector('#server-one .tag.bad')";
+    assert!(open.browser.becomes(failed), "the failure is not shown");
+    // The same button of another server is another button.
+    let focused = "document.activeElement.closest('#server-two')";
+    assert_eq!(open.browser.script(&format!("return {focused}")), json!(null));
+    open.check("servers that have changed");
 }
 
 /// Counts the notifications that the browser shows, and makes the page believe that it is in the background.

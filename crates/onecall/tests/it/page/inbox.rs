@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use testkit::process::wait_until;
 
-use super::{Background, PageBrowser, PageProcess, recorded_home};
+use super::sign_in::{gateway, run_as, sign_in};
+use super::{Background, PageBrowser, PageProcess, files_server, recorded_home};
 use crate::support::{Home, TIMEOUT, finish};
+use crate::users::personal_token;
 
 const PROGRAM: &str = "\
 for name in ['a', 'b']:
@@ -60,6 +62,12 @@ fn a_program_goes_on_when_its_calls_are_approved() {
     assert_eq!(seen.status, 303);
     assert_eq!(seen.location, format!("/page/inbox#question-{first}"));
 
+    // An emptied field is not the arguments that the program wrote.
+    let emptied = format!("check={check}&decision=once&arguments=");
+    let seen = browser.post(&format!("/page/inbox/{first}"), &emptied);
+    assert_eq!(seen.status, 409, "{}", seen.text);
+    assert!(seen.text.contains("the arguments are not JSON"), "{}", seen.text);
+
     let arguments = "%7B%22path%22%3A%22other%22%7D";
     let body = format!("check={check}&decision=once&arguments={arguments}");
     assert_eq!(browser.post(&format!("/page/inbox/{first}"), &body).status, 303);
@@ -72,6 +80,13 @@ fn a_program_goes_on_when_its_calls_are_approved() {
         "{}",
         again.text
     );
+
+    // So does one that could not be used anyway, and what was typed is not lost.
+    let late = format!("check={check}&decision=once&arguments=%7Btyped+late&reason=perhaps");
+    let late = browser.post(&format!("/page/inbox/{first}"), &late);
+    assert_eq!(late.status, 409);
+    assert!(late.text.contains("was answered before: approved with other"), "{}", late.text);
+    assert!(late.text.contains("{typed late") && late.text.contains("perhaps"), "{}", late.text);
 
     let second = waiting(&mut browser, &first);
     let body = format!("check={check}&decision=deny&reason=keep+%3Cit%3E");
@@ -175,7 +190,7 @@ fn a_form_of_another_session_is_given_back() {
     let tool = "/page/tools/mcp__files__read";
     let seen = browser.post(tool, "check=other&arg.path=typed&arg.count=2");
     assert_eq!(seen.status, 403, "{}", seen.text);
-    assert!(seen.text.contains("value=\"typed\"") && seen.text.contains(&check));
+    assert!(seen.text.contains(">typed</textarea>") && seen.text.contains(&check));
     assert_eq!(browser.post("/page/servers/files/start", "check=other").status, 403);
     let body = format!("check={check}&decision=once&{arguments}");
     assert_eq!(browser.post(&target, &body).status, 303);
@@ -255,4 +270,42 @@ fn the_page_answers_only_where_it_may() {
         browser.post("/page/inbox/nothing.1", &format!("check={check}&decision=once")).status,
         404
     );
+}
+
+#[test]
+fn the_questions_of_other_users_are_not_there() {
+    let home = Home::new();
+    let server = files_server(&home.text_path("received"));
+    let gateway = gateway(&json!({}), &json!({ "servers": [server], "approvals": asking() }));
+    let [anna, ben] = ["anna", "ben"].map(|name| personal_token(&gateway, name, &[]));
+    let root = personal_token(&gateway, "root", &["admin"]);
+    let [mut own, mut other, mut admin] =
+        [&anna, &ben, &root].map(|token| sign_in(&gateway, token).0);
+    std::thread::scope(|scope| {
+        let code = "print(await mcp__files__delete(path='of anna'))";
+        let program = scope.spawn(|| run_as(&gateway, &anna, code));
+        let item = waiting(&mut own, "");
+        let file = format!("/page/inbox/{item}/arguments.txt");
+        for browser in [&mut own, &mut admin] {
+            let seen = browser.get(&file);
+            assert!(seen.status == 200 && seen.text.contains("of anna"), "{}", seen.text);
+            assert!(browser.get("/page/inbox").text.contains(&item));
+        }
+        assert_eq!(other.get(&file).status, 404);
+        let seen = other.get("/page/inbox");
+        assert!(!seen.text.contains(&item) && seen.text.contains("Nothing waits"), "{}", seen.text);
+        assert!(seen.text.contains("<title>Inbox · onecall</title>"), "{}", seen.text);
+        let target = format!("/page/inbox/{item}");
+        let answer = |browser: &mut PageBrowser| {
+            let body = format!("check={}&decision=once", browser.check());
+            browser.post(&target, &body).status
+        };
+        assert_eq!(answer(&mut other), 404);
+        assert_eq!(answer(&mut own), 303);
+        program.join().expect("the program ends");
+        let link = format!("answered-{item}");
+        let answered = [&mut own, &mut admin, &mut other]
+            .map(|browser| browser.get("/page/inbox").text.contains(&link));
+        assert_eq!(answered, [true, true, false]);
+    });
 }

@@ -50,7 +50,7 @@ const MARKUP: [&str; 9] = [
 ];
 
 /// Characters of the corpus that hide something.
-const HIDDEN: [char; 4] = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{1b}'];
+pub const HIDDEN: [char; 4] = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{1b}'];
 
 /// A record whose every text is hostile.
 pub fn hostile_record(id: &str, text: &str) -> RunRecord {
@@ -243,7 +243,8 @@ pub fn hostile_home() -> (Home, Vec<String>) {
     (home, addresses)
 }
 
-fn check(address: &str, seen: &Seen) {
+/// Checks that a page shows the corpus as text.
+pub fn check(address: &str, seen: &Seen) {
     assert!(matches!(seen.status, 200 | 400 | 404), "{address}: {} {}", seen.status, seen.text);
     for markup in MARKUP {
         assert!(!seen.text.contains(markup), "{address} has {markup}: {}", seen.text);
@@ -293,6 +294,31 @@ fn answers_to_calls_that_are_tried_are_text() {
         }
     }
     assert!(shown >= 2, "{shown}");
+}
+
+#[test]
+fn what_a_replay_prints_is_text() {
+    let mut server = super::files_server("/dev/null");
+    server["env"] = json!({ "KEY": "k3y-of-the-server" });
+    let home = Home::new();
+    home.write("config.json", json!({ "servers": [server], "records": "full" }).to_string());
+    let texts = serde_json::to_string(&CORPUS.join("\n")).expect("a text");
+    let same = super::run(&home, &format!("print({texts})\nraise ValueError({texts})"));
+    // The key is recorded as another text, so the program prints something else when it runs again.
+    let different = format!("print(len('k3y-of-the-server'), {texts})");
+    let different = super::run(&home, &different);
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let form = format!("check={}", browser.check());
+    for (run, words) in [
+        (&same, "did the same as in the recorded run"),
+        (&different, "The program was recorded with <code>[redacted]</code>"),
+    ] {
+        let seen = browser.post(&format!("/page/runs/{run}/replay"), &form);
+        assert!(seen.text.contains(words), "{}", seen.text);
+        assert!(seen.text.contains("&lt;script&gt;alert(1)"), "{}", seen.text);
+        check("a replay", &seen);
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The page, as a browser without a script sees it: requests, forms and cookies.
 
 mod access;
+mod audit;
+mod decisions;
 mod inbox;
 mod injection;
 mod parts;
@@ -10,6 +12,7 @@ mod runs;
 mod servers;
 mod sign_in;
 mod sizes;
+mod stopping;
 mod stores;
 
 pub use injection::hostile_home;

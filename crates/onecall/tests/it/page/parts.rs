@@ -3,8 +3,10 @@
 use serde_json::json;
 use testkit::process::wait_until;
 
+use super::sign_in::{gateway, sign_in};
 use super::{PageProcess, recorded_home, run};
 use crate::support::{Home, TIMEOUT, finish};
+use crate::users::personal_token;
 
 #[test]
 fn a_tool_is_found_and_called() {
@@ -28,10 +30,17 @@ fn a_tool_is_found_and_called() {
     assert!(
         seen.text.contains("is not of the type integer") && seen.text.contains("value=\"many\"")
     );
+    // Browsers send line breaks as two characters, and the server gets the text that was typed.
+    let seen = browser.post(tool, &format!("check={check}&arg.path=a%0D%0Ab&arg.count=many"));
+    assert!(seen.text.contains(">a\r\nb</textarea>"), "{}", seen.text);
+    let seen = browser.post(tool, &format!("check={check}&arg.path=one%0D%0Atwo"));
+    assert!(seen.text.contains("&quot;lines&quot;: 12"), "{}", seen.text);
+    let received = std::fs::read_to_string(home.path("received")).unwrap();
+    assert!(received.contains("\"path\":\"one\\ntwo\""), "{received}");
     let seen = browser.post(tool, &format!("check={check}&json=%5B1%5D"));
     assert_eq!(seen.status, 400);
     let received = std::fs::read_to_string(home.path("received")).unwrap();
-    assert_eq!(received.matches("\"name\":\"read\"").count(), 1, "{received}");
+    assert_eq!(received.matches("\"name\":\"read\"").count(), 2, "{received}");
     // Records are written after the answer.
     assert!(wait_until(TIMEOUT, || {
         browser.get("/page/runs?client=onecall+page").text.contains("href=\"/page/runs/1")
@@ -87,7 +96,10 @@ fn parts_appear_with_their_features() {
     let seen =
         browser.get("/page/policy?tool=mcp__files__read&arguments=%7B%22path%22%3A%22a%22%7D");
     assert!(seen.text.contains(">allowed</span>"), "{}", seen.text);
-    assert_eq!(browser.get("/page/audit?tool=%3Cb%3E").status, 400);
+    // The form of a filter that cannot be used is given back.
+    let seen = browser.get("/page/audit?tool=%3Cb%3E&denied=1");
+    assert_eq!(seen.status, 400);
+    assert!(seen.text.contains("value=\"&lt;b&gt;\"") && seen.text.contains("value=\"1\" checked"));
 }
 
 #[test]
@@ -189,4 +201,33 @@ fn changed_tools_are_accepted_as_they_were_shown() {
     assert_eq!(browser.post("/page/servers/pinned/accept", &body).status, 303);
     let seen = browser.get("/page/servers");
     assert!(!seen.text.contains("Changed since it was pinned"), "{}", seen.text);
+}
+
+#[test]
+fn the_groups_of_another_user_are_those_that_are_stored() {
+    let home = Home::new();
+    let policies = "permit (principal in Group::\"sales\", action, resource);\n";
+    let policy = home.write("policy.cedar", policies);
+    let gateway = gateway(&json!({}), &json!({ "policy": policy }));
+    personal_token(&gateway, "anna", &["sales"]);
+    personal_token(&gateway, "ben", &[]);
+    let root = personal_token(&gateway, "root", &["admin"]);
+    let (mut browser, _) = sign_in(&gateway, &root);
+    let mut explained = |query: &str| {
+        let target = format!("/page/policy?tool=mcp__fixture__echo&{query}");
+        let mut decision = String::new();
+        // The tools are known once they were listed.
+        wait_until(TIMEOUT, || {
+            let seen = browser.get(&target);
+            let found = seen.text.split_once("class=\"decision\"").map(|(_, rest)| rest.to_owned());
+            decision = found.unwrap_or_default();
+            !decision.is_empty()
+        });
+        decision.split("</p>").next().expect("its end").contains(">allowed<")
+    };
+    assert!(explained("user=anna"));
+    assert!(!explained("user=ben"));
+    assert!(explained("user=ben&groups=sales"));
+    assert!(!explained("user=anna&groups=other"));
+    assert!(!explained("user=nobody"));
 }

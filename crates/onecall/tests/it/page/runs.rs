@@ -131,9 +131,19 @@ fn runs_are_found_by_what_they_did() {
     let seen = browser.get(&by_id(&good));
     assert!(seen.text.contains(&format!("/page/runs/{good}\"")), "{}", seen.text);
     assert!(!seen.text.contains(&format!("/page/runs/{failed}\"")), "{}", seen.text);
-    let seen = browser.get("/page/runs?since=yesterday");
+    // The form of a filter that cannot be used is given back.
+    let seen = browser.get("/page/runs?since=yesterday&text=needle");
     assert_eq!(seen.status, 400);
     assert!(seen.text.contains("&#39;yesterday&#39;") || seen.text.contains("'yesterday'"));
+    assert!(seen.text.contains("name=\"text\" value=\"needle\""), "{}", seen.text);
+    assert!(seen.text.contains("name=\"since\" value=\"yesterday\""), "{}", seen.text);
+    // Days begin and end in UTC, which the form says.
+    assert!(seen.text.contains(">From, in UTC<") && seen.text.contains(">To, in UTC<"));
+    // The class of an error is not a part of its text.
+    let class = run(&home, "print([][1])");
+    let seen = browser.get("/page/runs?text=IndexError");
+    assert!(seen.text.contains(&format!("/page/runs/{class}\"")), "{}", seen.text);
+    assert!(!seen.text.contains(&format!("/page/runs/{good}\"")), "{}", seen.text);
 }
 
 #[test]
@@ -246,6 +256,22 @@ fn what_was_denied_and_what_failed_stands_beside_the_line() {
     assert!(line.contains("failed: <a class=\"bad\" href="), "{line}");
     assert!(line.contains(&format!("/page/runs/{id}/calls/2\"")), "{line}");
     assert!(line.contains("is not permitted") && !line.contains("<b>"), "{line}");
+}
+
+#[test]
+fn a_line_that_is_cut_is_whole_as_a_file() {
+    let home = recorded_home(&json!({}));
+    let line = format!("print(len('{} the end'))", "x".repeat(500));
+    let id = run(&home, &line);
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    let seen = browser.get(&format!("/page/runs/{id}"));
+    assert!(!seen.text.contains("the end"), "{}", seen.text);
+    let whole = format!("/page/runs/{id}/program.txt");
+    assert!(seen.text.contains(&format!("href=\"{whole}\"")), "{}", seen.text);
+    assert!(browser.get(&whole).text.contains("the end"));
+    // A file for a colleague has no links, and the whole program.
+    assert!(browser.get(&format!("/page/runs/{id}/run.html")).text.contains("the end"));
 }
 
 #[test]

@@ -94,3 +94,24 @@ fn a_store_that_another_process_holds_is_waited_for_or_named() {
     assert!(seen.status == 200 && seen.text.contains(&id), "{}", seen.text);
     connection.execute_batch("ROLLBACK").expect("the end");
 }
+
+#[test]
+fn a_store_that_cannot_be_read_says_so() {
+    let home = recorded_home(&json!({}));
+    let id = run(&home, "print(1)");
+    let connection = sqlite(&home);
+    connection.busy_timeout(Duration::from_secs(5)).expect("a timeout");
+    // Without a log beside the file, one process alone can use it.
+    connection.pragma_update(None, "journal_mode", "DELETE").expect("a journal");
+    connection.execute_batch("BEGIN EXCLUSIVE").expect("the lock");
+    let page = PageProcess::start(&home);
+    let mut browser = page.browser();
+    for part in ["runs", "inbox"] {
+        let seen = browser.get(&format!("/page/{part}"));
+        assert_eq!(seen.status, 503, "{part}: {}", seen.text);
+        assert!(seen.text.contains("The store cannot be used"), "{part}: {}", seen.text);
+        assert!(seen.text.contains("locked") && seen.text.contains("Try again"), "{}", seen.text);
+    }
+    connection.execute_batch("ROLLBACK").expect("the end");
+    assert!(browser.get("/page/runs").text.contains(&id));
+}
