@@ -13,6 +13,7 @@ mod fleet;
 mod hello;
 mod memory;
 mod page;
+mod page_store;
 mod parallel;
 mod plans;
 mod policy;

@@ -11,19 +11,20 @@ use onecall_core::storage::{ReplayData, RunDetail, RunRecord, RunSummary, Stored
 use onecall_core::{RunId, TextSizes, Timestamp, UserName};
 use serde_json::json;
 
+use super::page_store;
 use crate::rounds::{Contender, Samples, interleave};
 use crate::section::{Section, Unit};
 use crate::subject::Subject;
 
 /// How many runs the store has, over the last 30 days.
-const RUNS: u64 = 100_000;
+pub const RUNS: u64 = 100_000;
 
 const ROUNDS: usize = 60;
 
 /// The promise: a page is answered within this time, in seconds.
 const TARGET: f64 = 0.050;
 
-const PROGRAM: &str = "\
+pub const PROGRAM: &str = "\
 import asyncio
 names = await mcp__sales__customers(limit=50)
 orders = await asyncio.gather(*[mcp__sales__orders(customer=name) for name in names])
@@ -34,10 +35,10 @@ print(sum(order['total'] for order in orders))
 const FIRST_TIME: &str = "the slowest page, read for the first time";
 
 /// How many calls the largest run has.
-const CALLS: u64 = 10_000;
+pub const CALLS: u64 = 10_000;
 
 /// The pages, by the names of their figures.
-const PAGES: [(&str, &str); 14] = [
+const PAGES: [(&str, &str); 19] = [
     ("overview of a day", "/page/"),
     ("overview of 30 days", "/page/?period=month"),
     ("runs", "/page/runs"),
@@ -48,15 +49,24 @@ const PAGES: [(&str, &str); 14] = [
     ("one run", "/page/runs/r00099000"),
     ("a run with 10,000 calls", "/page/runs/large"),
     ("the last calls of it", "/page/runs/large?after=9950"),
+    ("one call of it", "/page/runs/large/calls/9000"),
     ("inbox", "/page/inbox"),
     ("servers", "/page/servers"),
     ("tools", "/page/tools"),
+    ("users", "/page/users"),
     ("audit", "/page/audit"),
+    ("denials in the audit trail", "/page/audit?denied=1"),
+    ("a tool in the audit trail that none has", "/page/audit?tool=nothing"),
+    ("the audit trail of a run", "/page/audit?run=r00099000"),
 ];
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let store = fill(&subject.folder.join("page-store"))?;
-    let config = json!({ "store": { "path": store, "keep_days": 365, "max_mb": 10_000 } });
+    let config = json!({
+        "store": { "path": store, "keep_days": 365, "max_mb": 10_000 },
+        "audit": "hash",
+        "approvals": { "ask": ["mcp__sales__*"] },
+    });
     let page = ShownPage::start(subject.onecall(&["ui", "--no-open"], "page", &config)?)?;
     let mut section = Section::new("pages, with 100,000 runs in the store");
     let mut slowest = Samples::default();
@@ -88,6 +98,9 @@ fn fill(folder: &Path) -> Result<PathBuf, String> {
         store.put_run(&record(number, started)).map_err(|error| error.to_string())?;
     }
     store.put_run(&large_record(now)).map_err(|error| error.to_string())?;
+    page_store::add_audit_rows(&path, now)?;
+    page_store::add_questions(&path, now)?;
+    page_store::add_users(&path, now)?;
     Ok(path)
 }
 
@@ -109,9 +122,14 @@ fn large_record(started: Timestamp) -> RunRecord {
     RunRecord { run, calls: (0..CALLS).map(full).collect(), ..record }
 }
 
+/// The tool of the call with this index.
+pub fn tool(index: u64) -> String {
+    format!("mcp__sales__{}", if index == 0 { "customers" } else { "orders" })
+}
+
 fn call(number: u64, index: u64) -> StoredCall {
     StoredCall {
-        name: format!("mcp__sales__{}", if index == 0 { "customers" } else { "orders" }),
+        name: tool(index),
         server: "sales".to_owned(),
         arguments_hash: String::new(),
         arguments_bytes: 20,
