@@ -1,5 +1,7 @@
 //! Switches a running gateway to another configuration.
 
+use std::sync::{Arc, PoisonError};
+
 use onecall_bridge::FleetChange;
 use onecall_config::{Config, LocalTool};
 use onecall_core::ServerName;
@@ -130,15 +132,24 @@ impl Gateway {
             cache.invalidate_servers(added.iter().chain(removed).chain(restarted).chain(local));
         }
         (current.servers, current.local_tools) = (servers, local_tools);
-        let per_user = per_user_servers(&current);
         if let Some(runs) = &self.shared.durable {
             runs.set_configuration(configuration_digest(&current));
         }
         drop(current);
-        // The secrets of users are read from the store, for which nothing else waits.
-        if let Some(bridges) = &self.shared.user_bridges {
-            bridges.reconfigure(&per_user);
-        }
+        self.reconfigure_users();
         reloaded
+    }
+
+    /// Applies the current configuration to the servers of users, in the background: their secrets are read
+    /// from the store, which may take long to answer. A request of a user waits for the user's servers.
+    fn reconfigure_users(&self) {
+        let (shared, config) = (Arc::clone(&self.shared), Arc::clone(&self.config));
+        tokio::task::spawn_blocking(move || {
+            let entries =
+                || per_user_servers(&config.lock().unwrap_or_else(PoisonError::into_inner));
+            if let Some(bridges) = &shared.user_bridges {
+                bridges.reconfigure(entries);
+            }
+        });
     }
 }

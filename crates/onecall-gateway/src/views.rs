@@ -10,11 +10,12 @@ use onecall_config::Config;
 use onecall_core::{Principal, UserName};
 use onecall_runtime::UserAccess;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::Gateway;
 use crate::exposed::ListCache;
 use crate::rules::ProgramRules;
-use crate::user_bridges::{UserBridges, per_user_servers};
+use crate::user_bridges::per_user_servers;
 
 /// How many views are kept although no request uses them.
 const MAX_IDLE_VIEWS: usize = 256;
@@ -46,26 +47,38 @@ impl Gateway {
         if *principal == self.access.principal {
             return Arc::clone(self);
         }
-        let reads_store = |bridges: &UserBridges| !bridges.is_checked(&principal.user);
-        if !self.shared.user_bridges.as_ref().is_some_and(reads_store) {
-            return self.find_view(principal);
-        }
-        // The secrets of the user are read from the store, which may take long to answer.
-        let (gateway, user) = (Arc::clone(self), Arc::clone(principal));
-        let found = tokio::task::spawn_blocking(move || gateway.find_view(&user)).await;
-        found.unwrap_or_else(|_| self.find_view(principal))
+        let bridge = match self.recent_bridge(&principal.user) {
+            Some(bridge) => bridge,
+            None => {
+                self.read_bridge(&principal.user).await.unwrap_or_else(|_| Arc::clone(&self.bridge))
+            }
+        };
+        self.find_view(principal, bridge)
     }
 
-    fn find_view(self: &Arc<Self>, principal: &Arc<Principal>) -> Arc<Self> {
-        // Secrets that have changed are applied. Nothing is locked meanwhile, because the store may take long
-        // to answer.
-        let bridge = match &self.shared.user_bridges {
-            Some(bridges) => {
-                let servers = per_user_servers(&self.config());
-                bridges.bridge(&self.bridge, servers, &principal.user)
-            }
-            None => Arc::clone(&self.bridge),
+    /// The bridge of a user, if it is known without reading the store.
+    fn recent_bridge(&self, user: &UserName) -> Option<Arc<Bridge>> {
+        let Some(bridges) = &self.shared.user_bridges else {
+            return Some(Arc::clone(&self.bridge));
         };
+        let entries = per_user_servers(&self.config());
+        bridges.recent_bridge(&self.bridge, &entries, user)
+    }
+
+    /// Finds the bridge of a user, and applies secrets that have changed. They are read from the store, which
+    /// may take long to answer. It fails only while the runtime ends.
+    fn read_bridge(self: &Arc<Self>, user: &UserName) -> JoinHandle<Arc<Bridge>> {
+        let (gateway, user) = (Arc::clone(self), user.clone());
+        tokio::task::spawn_blocking(move || match &gateway.shared.user_bridges {
+            Some(bridges) => {
+                let entries = || per_user_servers(&gateway.config());
+                bridges.bridge(&gateway.bridge, entries, &user)
+            }
+            None => Arc::clone(&gateway.bridge),
+        })
+    }
+
+    fn find_view(self: &Arc<Self>, principal: &Arc<Principal>, bridge: Arc<Bridge>) -> Arc<Self> {
         let known = self.views.lock().get(principal).cloned();
         if let Some(view) = known {
             return view;

@@ -83,15 +83,36 @@ impl ConfigWatcher {
                 Some(()) = hangup.recv() => info!("SIGHUP: reading the configuration again"),
                 else => return,
             }
-            self.reload(&gateway);
+            self.reload(&gateway).await;
         }
     }
 
-    fn reload(&mut self, gateway: &Gateway) {
+    async fn reload(&mut self, gateway: &Gateway) {
+        let Some(LoadedConfig { mut config, source, .. }) = self.load() else { return };
+        let users = self.users;
+        // Secrets may be in a database that takes long to answer.
+        let resolved = tokio::task::spawn_blocking(move || {
+            users.resolve(&mut config);
+            config
+        });
+        let Ok(config) = resolved.await else { return };
+        self.source = source;
+        logs::configure(&config);
+        log_reload(&gateway.reload(config));
+        if let Err(errors) = gateway.reload_policies() {
+            error!("{errors}\nthe previous policies stay in force");
+        }
+    }
+
+    /// Reads the configuration. If it cannot be used, the error is logged.
+    fn load(&self) -> Option<LoadedConfig> {
         let context = ProcessContext::current();
-        let mut loaded = match onecall_config::load(self.explicit.as_deref(), &context) {
+        let loaded = match onecall_config::load(self.explicit.as_deref(), &context) {
             Ok(loaded) => loaded,
-            Err(error) => return error!("{error}\nthe previous configuration stays in use"),
+            Err(error) => {
+                error!("{error}\nthe previous configuration stays in use");
+                return None;
+            }
         };
         for warning in &loaded.warnings {
             warn!("{warning}");
@@ -100,21 +121,14 @@ impl ConfigWatcher {
             && self.has_lower_precedence(loaded.source.as_deref())
         {
             let what = if source.exists() { "would no longer be used" } else { "is gone" };
-            return warn!(
-                "'{}' {what}; the configuration read from it stays in use",
-                source.display()
-            );
+            warn!("'{}' {what}; the configuration read from it stays in use", source.display());
+            return None;
         }
         if let Err(overlaps) = self.check_folders(&loaded) {
-            return error!("{overlaps}\nthe previous configuration stays in use");
+            error!("{overlaps}\nthe previous configuration stays in use");
+            return None;
         }
-        self.users.resolve(&mut loaded.config);
-        self.source = loaded.source;
-        logs::configure(&loaded.config);
-        log_reload(&gateway.reload(loaded.config));
-        if let Err(errors) = gateway.reload_policies() {
-            error!("{errors}\nthe previous policies stay in force");
-        }
+        Some(loaded)
     }
 
     /// Refuses folders that cannot be given to programs: those of the new configuration, and those
