@@ -159,6 +159,8 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
             let done = work(store);
             match &done {
                 Ok(()) => {}
+                // An earlier attempt was confirmed, and its answer was lost.
+                Err(StoreError::AlreadyStored { .. }) => break,
                 Err(error) if error.was_reported() => {}
                 Err(error) => {
                     let text = error.to_string();
@@ -170,6 +172,7 @@ fn write(store: &dyn Store, state: &QueueState, queue: &Receiver<(u64, WriteJob)
             }
             let Err(error) = done else { break };
             if !error.is_temporary() {
+                state.count_dropped();
                 break;
             }
             // A write that takes too long once more must not hold up all others.
@@ -313,6 +316,22 @@ mod tests {
         assert_eq!((tries.try_iter().count(), writer.dropped()), (2, 1));
         assert!(writer.close(TIMEOUT));
         assert_eq!(open(&folder).shapes().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_write_that_fails_is_counted_unless_it_was_stored_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        writer.submit(0, |_| {
+            let (store, cause) = (String::new(), "permission denied for table runs".into());
+            Err(StoreError::Database { store, cause })
+        });
+        writer.submit(0, |_| {
+            let (store, cause) = (String::new(), "duplicate key value".into());
+            Err(StoreError::AlreadyStored { store, cause })
+        });
+        assert!(writer.close(TIMEOUT));
+        assert_eq!((writer.dropped(), writer.waiting()), (1, 0));
     }
 
     #[test]

@@ -70,6 +70,15 @@ pub enum StoreError {
         /// The error of the database. It is a part of the message, and not shown once more as its source.
         cause: Box<dyn StdError + Send + Sync>,
     },
+    /// The store has an entry with this key already, and keeps it. An earlier attempt of the same write may have
+    /// stored it.
+    #[error("the store '{store}': {cause}")]
+    AlreadyStored {
+        /// The address of the database without its password.
+        store: String,
+        /// The error of the database. It is a part of the message, and not shown once more as its source.
+        cause: Box<dyn StdError + Send + Sync>,
+    },
     /// There is no room on the disk; the store is unchanged.
     #[error("the store '{store}' cannot be written: the disk is full; make room on it")]
     Full {

@@ -99,7 +99,7 @@ fn advice(error: &StoreError) -> &'static str {
             "Check that the database runs and can be reached. Programs that do not need it go on."
         }
         StoreError::Full { .. } => "Nothing was changed. Make room on the disk, and try again.",
-        StoreError::Database { .. } => {
+        StoreError::Database { .. } | StoreError::AlreadyStored { .. } => {
             "Another process may be using it at the moment. If this page comes again, run `onecall doctor`."
         }
         StoreError::AuditNotIntact { .. } | StoreError::TooLarge { .. } => "Run `onecall doctor`.",

@@ -207,13 +207,10 @@ async fn listen_until_dropped(connections: Weak<Connections>, shared: Weak<Share
 
 /// Listens until the connection ends.
 async fn listen(connections: &Weak<Connections>, shared: &Arc<Shared>) -> Result<(), QueryError> {
-    let Some((config, tls)) = connections.upgrade().map(|it| {
-        let (config, tls) = it.config();
-        (config.clone(), tls)
-    }) else {
+    let Some(connector) = connections.upgrade().map(|it| it.connector().clone()) else {
         return Ok(());
     };
-    let (client, mut connection) = config.connect(tls).await?;
+    let (client, mut connection) = connector.connect(|_| {}).await?;
     let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
     let receiver = Arc::clone(shared);
     let receive = async move {

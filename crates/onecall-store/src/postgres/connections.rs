@@ -4,15 +4,14 @@ use std::error::Error as StdError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
-use futures_util::future::BoxFuture;
+use deadpool::managed::{Object, Pool};
+use deadpool_postgres::ClientWrapper;
 use onecall_core::Secret;
 use onecall_core::storage::StoreError;
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::task::JoinHandle;
-use tokio_postgres::{Client, Config, Error};
 
 use super::address::Address;
+use super::connector::Connector;
 use super::error::QueryError;
 use super::migrations;
 use super::schema_state::SchemaState;
@@ -38,8 +37,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The connections to one database.
 pub(super) struct Connections {
     address: Address,
-    tls: MakeTls,
-    pool: Pool,
+    connector: Connector,
+    pool: Pool<Connector>,
     /// Drives the connections. It is an option only so that it can be ended without waiting.
     runtime: Option<Runtime>,
     /// How long nothing may happen while a call waits.
@@ -72,16 +71,14 @@ impl Connections {
             .enable_all()
             .build()
             .map_err(|error| disabled(&error))?;
-        let tls = MakeTls::default();
-        let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_connect(address.config.clone(), Connector(tls.clone()), fast);
-        let pool = Pool::builder(manager)
+        let connector = Connector::new(&address.config, MakeTls::default());
+        let pool = Pool::builder(connector.clone())
             .max_size(MAX_CONNECTIONS)
             .build()
             .map_err(|error| disabled(&error))?;
         let (schema, failure) = (SchemaState::default(), Mutex::default());
         let runtime = Some(runtime);
-        Ok(Self { address, tls, pool, runtime, patience, schema, failure })
+        Ok(Self { address, connector, pool, runtime, patience, schema, failure })
     }
 
     /// The address of the database without its password.
@@ -89,8 +86,9 @@ impl Connections {
         &self.address.shown
     }
 
-    pub(super) fn config(&self) -> (&Config, MakeTls) {
-        (&self.address.config, self.tls.clone())
+    /// Makes connections that are not of the pool.
+    pub(super) fn connector(&self) -> &Connector {
+        &self.connector
     }
 
     /// The runtime that drives the connections.
@@ -114,6 +112,10 @@ impl Connections {
             error if error.is_temporary() => {
                 let (store, outage) = (self.shown().to_owned(), error.outage());
                 StoreError::Unreachable { store, outage, cause: Box::new(error) }
+            }
+            error if error.is_duplicate() => {
+                let (store, cause) = (self.shown().to_owned(), Box::new(error));
+                StoreError::AlreadyStored { store, cause }
             }
             error => self.database_error(error),
         }
@@ -162,7 +164,7 @@ impl Connections {
     fn wait_for<T>(
         &self,
         patience: Duration,
-        work: impl AsyncFnOnce(&Object) -> Result<T, QueryError>,
+        work: impl AsyncFnOnce(&ClientWrapper) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         // New connections need a runtime to be driven by, wherever this is called.
         let _context = self.runtime().map(Handle::enter);
@@ -178,11 +180,13 @@ impl Connections {
         );
         done.unwrap_or_else(|| {
             self.note_failure(QueryError::NoAnswer.to_string());
+            // Other connections to a host that hangs would each be waited for as long.
+            self.pool.retain(|_, _| false);
             Err(QueryError::NoAnswer)
         })
     }
 
-    async fn connect(&self) -> Result<Object, QueryError> {
+    async fn connect(&self) -> Result<Object<Connector>, QueryError> {
         if let Some(failure) = &*self.failure()
             && failure.at.elapsed() < failure.pause
         {
@@ -221,7 +225,7 @@ impl Drop for Connections {
 
 /// A client that goes back to the pool only if its work has ended. If the work was given up, the
 /// connection may be in a transaction, and is closed.
-struct PooledClient(Option<Object>);
+struct PooledClient(Option<Object<Connector>>);
 
 impl PooledClient {
     fn give_back(&mut self) {
@@ -234,23 +238,5 @@ impl Drop for PooledClient {
         if let Some(client) = self.0.take() {
             drop(Object::take(client));
         }
-    }
-}
-
-/// Makes the connections of the pool.
-struct Connector(MakeTls);
-
-impl Connect for Connector {
-    fn connect(&self, config: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
-        let (config, tls) = (config.clone(), self.0.clone());
-        Box::pin(async move {
-            let (client, connection) = config.connect(tls).await?;
-            let task = tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!("a connection to the store has ended: {error}");
-                }
-            });
-            Ok((client, task))
-        })
     }
 }

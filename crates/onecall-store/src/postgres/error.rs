@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use deadpool_postgres::PoolError;
+use deadpool::managed::PoolError;
 use onecall_core::storage::Outage;
 use thiserror::Error;
 use tokio_postgres::error::SqlState;
@@ -92,6 +92,12 @@ impl QueryError {
         }
     }
 
+    /// Whether the database has a row with the same key.
+    pub(super) fn is_duplicate(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        error.code() == Some(&SqlState::UNIQUE_VIOLATION)
+    }
+
     /// Whether another process holds a lock that is needed.
     pub(super) fn is_lock_held(&self) -> bool {
         let Self::Database(error) = self else { return false };
@@ -100,10 +106,11 @@ impl QueryError {
     }
 }
 
-impl From<PoolError> for QueryError {
-    fn from(error: PoolError) -> Self {
+impl From<PoolError<Self>> for QueryError {
+    fn from(error: PoolError<Self>) -> Self {
         match error {
-            PoolError::Backend(error) => Self::NoConnection(explain(&error)),
+            PoolError::Backend(error @ Self::NoConnection(_)) => error,
+            PoolError::Backend(error) => Self::NoConnection(error.to_string()),
             error => Self::NoConnection(error.to_string()),
         }
     }

@@ -12,6 +12,7 @@ mod browser_sessions;
 mod changes;
 mod columns;
 mod connections;
+mod connector;
 mod durable_runs;
 mod error;
 mod figures;

@@ -10,7 +10,7 @@ use onecall_core::DigestBuilder;
 use onecall_core::storage::{SecretLock, StoreError, UserSecretKey};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Config};
 
 use super::connections::Connections;
 use super::error::QueryError;
@@ -94,10 +94,11 @@ impl SecretLocks {
     }
 
     async fn connect(&self, runtime: &Handle) -> Result<Arc<LockSession>, QueryError> {
-        let (config, tls) = self.connections.config();
-        let mut config = config.clone();
-        config.options(format!("{} {KEEPALIVES}", config.get_options().unwrap_or_default()));
-        let (client, connection) = config.connect(tls).await?;
+        let keep_alive = |config: &mut Config| {
+            let options = format!("{} {KEEPALIVES}", config.get_options().unwrap_or_default());
+            config.options(options);
+        };
+        let (client, connection) = self.connections.connector().connect(keep_alive).await?;
         runtime.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!("the connection for locks of the store has ended: {error}");

@@ -223,6 +223,31 @@ fn a_run_that_was_refused_is_only_stored_with_its_end() {
     assert_eq!(effects(&gateway), ["first"]);
 }
 
+/// A database whose host is reached and does not answer is left for the next one.
+#[test]
+fn a_standby_takes_the_place_of_a_database_that_hangs() {
+    let Some(mut database) = Database::new() else { return };
+    let standby = database.server.start_standby();
+    let both = format!("{},{}", database.link.address(), standby.address());
+    database.url = database.url.replace(&database.link.address().to_string(), &both)
+        + "&target_session_attrs=read-write";
+    let gateway = database.gateway(&json!({ "durable": true, "approvals": {} }));
+    let code = |id: &str| format!("print((await mcp__counting__effect(id='{id}'))['id'])");
+    assert_eq!(run(&gateway, &code("first")), success("first"));
+    database.server.freeze();
+    standby.promote();
+    let mut answer = String::new();
+    let went_on = wait_until(TIMEOUT, || {
+        answer = run(&gateway, &code("second"));
+        answer == success("second")
+    });
+    assert!(went_on, "{answer}");
+    assert_eq!(effects(&gateway), ["first", "second"]);
+    // A command connects anew. What the standby notifies of is noticed.
+    let listed = finish(gateway.home.onecall_with_config(&["runs", "--json"]));
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+}
+
 #[test]
 fn a_standby_takes_the_place_of_a_database_that_was_killed() {
     let Some(mut database) = Database::new() else { return };
