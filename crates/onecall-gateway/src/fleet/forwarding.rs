@@ -32,6 +32,9 @@ const NOT_FORWARDED: [&str; 13] = [
 /// For how many gateways a client is kept.
 const MAX_CLIENTS: usize = 64;
 
+/// The length up to which a body is a short text.
+const MAX_SHORT_TEXT: usize = 1024;
+
 /// A request that another gateway is to answer.
 pub struct ForwardedRequest {
     /// The method.
@@ -146,6 +149,18 @@ impl Fleet {
 }
 
 impl ForwardedResponse {
+    /// The whole body, unless it is longer than a line or is no text.
+    pub(super) async fn short_text(mut self) -> Option<String> {
+        let mut body = Vec::new();
+        while let Some(part) = self.response.chunk().await.ok()? {
+            body.extend_from_slice(&part);
+            if body.len() > MAX_SHORT_TEXT {
+                return None;
+            }
+        }
+        String::from_utf8(body).ok()
+    }
+
     /// The next part of the body; `None` at its end, or if the other gateway ends in between.
     pub async fn next_part(&mut self, fleet: &Fleet) -> Option<Vec<u8>> {
         let part = tokio::select! {

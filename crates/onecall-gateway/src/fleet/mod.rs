@@ -11,8 +11,8 @@ use std::time::Duration;
 use onecall_config::FleetConfig;
 use onecall_core::storage::{FleetStore, StoreError, StoredGateway};
 use onecall_core::{GatewayId, Timestamp};
-use reqwest::Method;
 use reqwest::header::HeaderMap;
+use reqwest::{Method, StatusCode};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -58,6 +58,9 @@ pub enum HandleOwner {
 }
 
 impl Fleet {
+    /// The answer of a gateway to another one that asks whether it lives.
+    pub const ALIVE: &str = "alive";
+
     /// A gateway that shares `store` with others.
     pub(crate) fn new(config: FleetConfig, store: Arc<dyn FleetStore>) -> Arc<Self> {
         let (id, seen, clients) =
@@ -136,7 +139,8 @@ impl Fleet {
         }
     }
 
-    /// Asks a gateway whether it lives.
+    /// Asks a gateway whether it lives. Something else may answer in its place: a proxy in front of it, or another
+    /// service that has its address now.
     async fn is_alive(&self, gateway: &StoredGateway) -> bool {
         let request = ForwardedRequest {
             method: Method::GET,
@@ -145,7 +149,19 @@ impl Fleet {
             body: Vec::new(),
             principal: None,
         };
-        matches!(timeout(ALIVE_TIMEOUT, self.send(gateway, request)).await, Ok(Ok(_)))
+        let answer = async {
+            let response = self.send(gateway, request).await.ok()?;
+            let status = response.status;
+            Some((status, response.short_text().await?))
+        };
+        match timeout(ALIVE_TIMEOUT, answer).await {
+            Ok(Some((StatusCode::OK, text))) => text == Self::ALIVE,
+            // Only a gateway of the fleet can tell. Forwarded requests say what to do about the clocks.
+            Ok(Some((StatusCode::FORBIDDEN, text))) => {
+                text.contains(&InvalidProof::Time.to_string())
+            }
+            _ => false,
+        }
     }
 
     /// Completes when a gateway has ended that a request waits for: its lease is over, and it cannot be reached.

@@ -320,7 +320,7 @@ impl HttpRouter {
             }
         };
         if request.uri().path() == ALIVE_PATH {
-            return text(StatusCode::OK, "alive").into();
+            return text(StatusCode::OK, Fleet::ALIVE).into();
         }
         if active_request.admit().is_err() {
             return too_many_connections().into();

@@ -11,7 +11,8 @@ mod page;
 mod shared_logins;
 mod shared_pins;
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -172,6 +173,35 @@ fn a_session_is_lost_with_its_gateway() {
     let expected = "Not Found: the session is lost, because the gateway that had it has ended; begin a new one\n";
     assert_eq!(send().text(), expected);
     assert_eq!(other.client().run(1, "print(1)"), success("1"));
+}
+
+/// Something else has the address of a gateway that has ended: a proxy in front of it, or another service.
+#[test]
+fn only_a_gateway_can_say_that_it_lives() {
+    for foreign in ["502 Bad Gateway", "200 OK", "403 Forbidden"] {
+        let fleet = TestFleet::new(&json!({}));
+        let (one, other) = (fleet.start(), fleet.start());
+        let client = one.client().through(&other);
+        let address = one.address;
+        drop(one);
+        let _service = answer_everything(address, foreign);
+        fleet.execute("UPDATE gateways SET until_ms = until_ms - 60000");
+        let message = call(1, "print(1)", &json!({})).to_string();
+        assert_eq!(client.send(Request::message(&message)).status, 404, "{foreign}");
+    }
+}
+
+/// Answers every request at this address with this status, for as long as the test runs.
+fn answer_everything(address: SocketAddr, status: &'static str) -> std::thread::JoinHandle<()> {
+    let listener = TcpListener::bind(address).expect("the address is free");
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            _ = connection.read(&mut [0; 65_536]);
+            let answer =
+                format!("HTTP/1.1 {status}\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+            _ = connection.write_all(answer.as_bytes());
+        }
+    })
 }
 
 /// A gateway that is too busy to renew its lease in time lives.
