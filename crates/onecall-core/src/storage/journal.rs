@@ -94,6 +94,26 @@ pub struct Lease {
     pub until: Timestamp,
 }
 
+/// How far the clocks of two machines, or of one machine at different times, may differ. A lease that ends
+/// later than that from now was taken before the clock was set back.
+pub const LONGEST_CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Lease {
+    /// Whether another process may take the run.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.until <= now || self.until > now.after(LONGEST_CLOCK_ERROR)
+    }
+}
+
+impl DurableRun {
+    /// Whether a process has the right to execute the run.
+    #[must_use]
+    pub fn is_owned(&self, now: Timestamp) -> bool {
+        self.lease.as_ref().is_some_and(|lease| !lease.is_over(now))
+    }
+}
+
 /// Events to be appended to the journal of one run.
 #[derive(Clone, Debug)]
 pub struct JournalBatch {
@@ -276,4 +296,25 @@ pub trait Journals: Send + Sync {
     /// # Errors
     /// If the store cannot be written.
     fn release_file(&self) -> Result<(), StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_of_a_clock_that_was_set_back_is_over() {
+        let now = Timestamp(1_000_000);
+        let day = LONGEST_CLOCK_ERROR;
+        for (until, is_over) in [
+            (now.before(day), true),
+            (now, true),
+            (Timestamp(now.0 + 1), false),
+            (now.after(day), false),
+            (Timestamp(now.after(day).0 + 1), true),
+        ] {
+            let lease = Lease { owner: String::new(), fence: 1, until };
+            assert_eq!(lease.is_over(now), is_over, "{until:?}");
+        }
+    }
 }

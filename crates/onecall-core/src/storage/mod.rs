@@ -47,8 +47,8 @@ pub use self::error::{Outage, StoreError};
 pub use self::figures::{Counter, DurationBucket, FigureQuery, FigureUnit, Figures, PeriodFigures};
 pub use self::fleet::{FleetStore, StoredGateway, UsageByUser, UserUsage};
 pub use self::journal::{
-    DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals, Lease,
-    StoredJournal,
+    DurableRun, DurableState, FinalAnswer, JournalBatch, JournalRefusal, Journals,
+    LONGEST_CLOCK_ERROR, Lease, StoredJournal,
 };
 pub use self::listing::{ListingKey, MAX_LISTING_BYTES, StoredListing, ToolListStore};
 pub use self::pins::{PinStore, StoredPins};

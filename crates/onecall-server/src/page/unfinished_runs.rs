@@ -98,7 +98,7 @@ pub(super) fn find(context: &PageContext, id: &RunId) -> Result<Option<Unfinishe
 }
 
 fn of_durable(context: &PageContext, run: &DurableRun, source: Source) -> UnfinishedRun {
-    let is_leased = run.lease.as_ref().is_some_and(|lease| lease.until > context.now);
+    let is_leased = run.is_owned(context.now);
     let program = match source {
         Source::Read => context.redacted(&program_of(&run.request).unwrap_or_default()),
         Source::LeftOut => String::new(),

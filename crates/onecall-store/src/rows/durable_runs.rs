@@ -1,7 +1,5 @@
 //! The rows of durable runs.
 
-use std::time::Duration;
-
 use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease};
 use onecall_core::{Principal, RunId, Timestamp, UserName};
 
@@ -13,9 +11,6 @@ use crate::encoding::to_u64;
 pub(crate) const RUN_COLUMNS: &str = "id, kind, client, started_ms, configuration, seed, state, \
     in_place, fence, owner, lease_until_ms, ended_ms, request, answer, \"user\", groups, \
     interruptions";
-
-/// A lease that ends later than a new one by more than this was made before the clock was set back.
-pub(crate) const LONGEST_CLOCK_ERROR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many runs are removed in one transaction, so that other processes can write in between.
 pub(crate) const BATCH: i64 = 500;

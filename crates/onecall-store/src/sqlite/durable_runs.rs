@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, Lease};
+use onecall_core::storage::{DurableRun, DurableState, FinalAnswer, LONGEST_CLOCK_ERROR, Lease};
 use onecall_core::{RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::{to_i64, to_u64};
 use crate::encoding::names::name_of;
-use crate::rows::durable_runs::{
-    BATCH, LONGEST_CLOCK_ERROR, RUN_COLUMNS, final_answer, groups_text, read_run,
-};
+use crate::rows::durable_runs::{BATCH, RUN_COLUMNS, final_answer, groups_text, read_run};
 
 /// Adds a run. If it was added before, its first lease is renewed, unless that was lost meanwhile.
 pub(super) fn insert(transaction: &Transaction<'_>, run: &DurableRun) -> rusqlite::Result<()> {

@@ -105,8 +105,7 @@ impl UnrecordedRun {
                 (question.item.as_str().to_owned(), question.name.to_string())
             })
             .collect();
-        let is_owned = run.lease.as_ref().is_some_and(|lease| lease.until > now);
-        let state = match (&run.state, questions.is_empty(), is_owned) {
+        let state = match (&run.state, questions.is_empty(), run.is_owned(now)) {
             (DurableState::Ended(_), ..) => UnrecordedState::Ended,
             (_, false, _) => UnrecordedState::Waiting,
             (_, true, true) => UnrecordedState::Running,
