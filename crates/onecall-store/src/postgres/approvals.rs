@@ -16,7 +16,7 @@ use super::{PostgresStore, durable_runs, questions};
 use crate::encoding::{SEALING_KEY, random_key};
 use crate::rows::Columns;
 use crate::rows::grants::{COLUMNS as GRANT_COLUMNS, GrantScope, read_grant};
-use crate::rows::questions::check_answer;
+use crate::rows::questions::{check_answer, is_asked_again};
 
 impl Approvals for PostgresStore {
     fn add_question(
@@ -32,7 +32,7 @@ impl Approvals for PostgresStore {
                 return Ok(StoredQuestion { question: question.clone(), state, announce: None });
             }
             let stored = match questions::find(queries, &question.item).await? {
-                Some(stored) if stored.question.kind == question.kind => {
+                Some(stored) if is_asked_again(&stored, question) => {
                     questions::renew_ways(queries, stored, question).await
                 }
                 _ => questions::replace(queries, question, announce).await,

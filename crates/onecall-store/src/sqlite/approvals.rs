@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::{SqliteStore, durable_runs, questions};
 use crate::encoding::{SEALING_KEY, random_key};
 use crate::rows::grants::{COLUMNS as GRANT_COLUMNS, GrantScope, read_grant};
-use crate::rows::questions::check_answer;
+use crate::rows::questions::{check_answer, is_asked_again};
 
 impl Approvals for SqliteStore {
     fn add_question(
@@ -26,7 +26,7 @@ impl Approvals for SqliteStore {
                 return Ok(StoredQuestion { question: question.clone(), state, announce: None });
             }
             let stored = match questions::find(transaction, &question.item)? {
-                Some(stored) if stored.question.kind == question.kind => {
+                Some(stored) if is_asked_again(&stored, question) => {
                     questions::renew_ways(transaction, stored, question)
                 }
                 _ => questions::replace(transaction, question, announce),
