@@ -76,7 +76,7 @@ pub use name::{CallableName, ServerName, ToolName};
 pub use nonfinite::replace_nonfinite;
 pub use outcome::{
     CallEnd, CallRecord, CallSummary, DeniedResource, ErrorSummary, Failure, Media, MediaKind,
-    Outcome, Output, PlanPart, RecordedResult, TextSizes, TokenUsage,
+    Outcome, Output, PlanPart, RecordedResult, TextSizes, TokenUsage, Unavailability,
 };
 pub use pattern::{PatternError, ToolPattern, ToolPolicy};
 pub use picture::{Picture, PictureFormat};

@@ -255,7 +255,18 @@ pub enum Failure {
     EngineUnavailable {
         /// The reason.
         reason: String,
+        /// Whether the reason may pass by itself.
+        lasts: Unavailability,
     },
+}
+
+/// How long an engine cannot start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unavailability {
+    /// It may start a moment later, such as when the machine had no memory left for another process.
+    Passing,
+    /// It cannot start until the machine or the configuration is changed.
+    Lasting,
 }
 
 /// A short form of an error.
@@ -267,6 +278,8 @@ pub struct ErrorSummary {
     pub message: String,
     /// The line of the program where it happened.
     pub line: Option<u64>,
+    /// The classes of the exceptions in an exception group, of the first few.
+    pub inner_kinds: Vec<String>,
     /// The resource that the sandbox denied to the program, if that is why it failed.
     pub denied: Option<DeniedResource>,
     /// The part of a plan that failed, if the program executed a plan. The text of the failure is

@@ -163,12 +163,13 @@ impl Admission {
 
     /// Waits until a program of `user` may run that needs `memory`; `None` if its worker has a
     /// reservation already. If it has to wait, for at most `queue_timeout`, `on_queued` is called with
-    /// the number of programs whose turn is before its own.
+    /// the number of programs whose turn is before its own. Without a timeout it waits however long that
+    /// takes, and a full queue does not refuse it.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         user: &str,
         memory: Option<u64>,
-        queue_timeout: Duration,
+        queue_timeout: Option<Duration>,
         on_queued: impl FnOnce(usize),
     ) -> Result<AdmissionPermit, Failure> {
         let memory = memory.unwrap_or(0);
@@ -182,7 +183,7 @@ impl Admission {
             if has_turn && state.may_run_more(user) && state.has_room(memory) {
                 return Ok(state.admit(self, user.into(), memory));
             }
-            if state.queue.is_full_for(user, MAX_WAITING) {
+            if queue_timeout.is_some() && state.queue.is_full_for(user, MAX_WAITING) {
                 let (running, waiting) = (state.running, state.queue.len());
                 let reason = format!("{running} run and {waiting} wait already; {RETRY_ADVICE}");
                 return Err(Failure::TooManyPrograms { reason });
@@ -411,7 +412,7 @@ impl PendingAdmission {
     async fn wait(
         mut self,
         memory: u64,
-        queue_timeout: Duration,
+        queue_timeout: Option<Duration>,
         on_queued: impl FnOnce(),
     ) -> Result<AdmissionPermit, Failure> {
         if let Ok(permit) = self.permit.try_recv() {
@@ -420,20 +421,23 @@ impl PendingAdmission {
         on_queued();
         let Load { running, waiting, .. } = self.admission.load();
         tracing::info!("a program waits: {running} run, {waiting} wait");
-        match tokio::time::timeout(queue_timeout, &mut self.permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) => {
-                Err(exceeds_total_memory(memory, self.admission.state().total_for(memory)))
-            }
-            Err(_) => {
-                let seconds = queue_timeout.as_secs_f64();
-                let Load { running, .. } = self.admission.load();
-                let reason = format!(
-                    "{running} still run after it waited {seconds}s for them; {RETRY_ADVICE}"
-                );
-                Err(Failure::TooManyPrograms { reason })
-            }
-        }
+        let permit = &mut self.permit;
+        let admitted = match queue_timeout {
+            Some(queue_timeout) => match tokio::time::timeout(queue_timeout, permit).await {
+                Ok(admitted) => admitted,
+                Err(_) => return Err(self.timed_out(queue_timeout)),
+            },
+            None => permit.await,
+        };
+        admitted.map_err(|_| exceeds_total_memory(memory, self.admission.state().total_for(memory)))
+    }
+
+    fn timed_out(&self, queue_timeout: Duration) -> Failure {
+        let seconds = queue_timeout.as_secs_f64();
+        let Load { running, .. } = self.admission.load();
+        let reason =
+            format!("{running} still run after it waited {seconds}s for them; {RETRY_ADVICE}");
+        Failure::TooManyPrograms { reason }
     }
 }
 

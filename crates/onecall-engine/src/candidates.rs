@@ -47,7 +47,7 @@ impl<'a> Candidates<'a> {
         };
         let unavailable = match other.run(kept, run, Condition::OneOf(&modules), output).await {
             Ok(ProgramEnd::MissingModules(_)) => None,
-            Err(Failure::EngineUnavailable { reason }) => Some(reason),
+            Err(Failure::EngineUnavailable { reason, .. }) => Some(reason),
             ended => return explained_result(other, ended, CPythonStatus::Unknown),
         };
         if let Some(reason) = &unavailable {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::time::Duration;
 
-use onecall_core::{InPlaceReason, RunEngine};
+use onecall_core::{InPlaceReason, RunEngine, RunLimits};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -27,6 +27,16 @@ pub struct RunControl<'a> {
     pub held: Option<&'a HeldCalls>,
     /// Present if the run is journalled.
     pub journal: Option<Journalled<'a>>,
+    /// Whether the run was begun by another worker, and calls of it may have happened: it must not fail
+    /// because too many programs run, so it waits for its turn however long that takes.
+    pub is_continued: bool,
+}
+
+impl RunControl<'_> {
+    /// How long the run waits for its turn at most; `None` if it waits however long that takes.
+    pub(crate) fn queue_timeout(&self, limits: &RunLimits) -> Option<Duration> {
+        (!self.is_continued).then_some(limits.timeout)
+    }
 }
 
 /// What makes a run repeatable.

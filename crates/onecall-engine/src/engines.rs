@@ -233,7 +233,8 @@ impl Engines {
         }
         let needed = kept.is_none().then_some(limits.memory_bytes);
         let on_queued = |before| output.queued(before);
-        let admitted = self.admission.enter(control.user, needed, limits.timeout, on_queued);
+        let queue_timeout = control.queue_timeout(limits);
+        let admitted = self.admission.enter(control.user, needed, queue_timeout, on_queued);
         let mut permit = match admitted.await {
             Ok(permit) => permit,
             Err(failure) => {
@@ -253,22 +254,23 @@ impl Engines {
         result
     }
 
-    /// Runs `work` of `user` under the limits of a program: it waits for admission and for the memory in
+    /// Runs `work` under the limits of a program: it waits for admission and for the memory in
     /// `limits`, and has the time limit of a program, in which the time of calls that are held does
     /// not count. Dropping the future cancels it.
     pub async fn run_without_program(
         &self,
-        user: &str,
+        control: RunControl<'_>,
         limits: &RunLimits,
-        held: &HeldCalls,
         output: &mut dyn ProgramOutput,
         work: impl Future<Output = Result<(), Failure>>,
     ) -> Result<(), Failure> {
         let on_queued = |before| output.queued(before);
-        let memory = Some(limits.memory_bytes);
-        let _permit = self.admission.enter(user, memory, limits.timeout, on_queued).await?;
+        let (memory, queue_timeout) = (Some(limits.memory_bytes), control.queue_timeout(limits));
+        let _permit = self.admission.enter(control.user, memory, queue_timeout, on_queued).await?;
         output.wait_for_room().await;
         let timed_out = || Err(Failure::TimedOut { limit: limits.timeout });
+        let none_held = HeldCalls::default();
+        let held = control.held.unwrap_or(&none_held);
         held.within(limits.timeout, work).await.unwrap_or_else(timed_out)
     }
 

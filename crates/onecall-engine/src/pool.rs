@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use onecall_core::Failure;
+use onecall_core::{Failure, Unavailability};
 use onecall_jail::{JailError, JailMode, Property, Requirement};
 use thiserror::Error;
 use tokio::sync::watch;
@@ -86,7 +86,14 @@ impl From<StartError> for EngineError {
 impl EngineError {
     /// The error as the failure of a program that could not be run.
     pub(crate) fn failure(&self) -> Failure {
-        Failure::EngineUnavailable { reason: self.to_string() }
+        let lasts = match self {
+            Self::Start { .. } | Self::Died { .. } | Self::NotReady => Unavailability::Passing,
+            Self::Unsafe { .. }
+            | Self::NoSandbox(_)
+            | Self::Mismatch(_)
+            | Self::NoInterpreter { .. } => Unavailability::Lasting,
+        };
+        Failure::EngineUnavailable { reason: self.to_string(), lasts }
     }
 }
 
@@ -160,7 +167,10 @@ impl WorkerPool {
     /// later.
     pub(crate) async fn warm_up(self: &Arc<Self>) -> Result<(), EngineError> {
         let zygote = self.refill(&mut self.state())?;
-        tokio::spawn(replace_when_prepared(zygote.is_prepared(), Arc::downgrade(self)));
+        let is_prepared = zygote.is_prepared();
+        if !*is_prepared.borrow() {
+            tokio::spawn(replace_when_prepared(is_prepared, Arc::downgrade(self)));
+        }
         self.check_sandbox(&zygote).await.map(drop)
     }
 

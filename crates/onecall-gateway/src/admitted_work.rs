@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use onecall_core::{BoxFuture, Failure, RunLimits};
-use onecall_engine::{HeldCalls, ProgramOutput};
+use onecall_engine::{ProgramOutput, RunControl};
 
 use crate::Gateway;
 
@@ -22,14 +22,14 @@ impl Gateway {
     ) -> Result<T, Failure> {
         let limits = self.limits();
         let limits = RunLimits { timeout: limits.timeout.saturating_add(more_time), ..limits };
-        let (user, held) = (self.user().as_str(), HeldCalls::default());
+        let control = RunControl { user: self.user().as_str(), ..RunControl::default() };
         let mut result = None;
         let work = async {
             result = Some(work.await);
             Ok(())
         };
         let engines = &self.shared.engines;
-        engines.run_without_program(user, &limits, &held, &mut NoOutput, work).await?;
+        engines.run_without_program(control, &limits, &mut NoOutput, work).await?;
         result.ok_or(Failure::Cancelled)
     }
 }

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onecall_catalog::{ParsedProgram, aliases};
+use onecall_catalog::{ParsedProgram, aliases, camel_case, identifier};
 use onecall_core::{
     CallableName, Language, Program, Resolution, ToolAnnotations, ToolResolver, ToolSpec,
 };
 
 use crate::directory::{AttributeLookup, Directory, NameLookup};
-use crate::review;
+use crate::layers::{FunctionUser, resource_function, resource_functions};
+use crate::review::{self, AskPreview};
 use crate::{Plan, Runtime};
 
 /// The prefix of callable names.
@@ -67,10 +68,9 @@ impl Runtime {
         if DYNAMIC_ACCESS.iter().any(|word| words.names.contains(word)) || lookup.mentions(&words) {
             return true;
         }
-        match program.language {
-            Language::Python => lookup.python(&parsed).await,
-            Language::TypeScript => lookup.words(&words).await,
-        }
+        // In TypeScript, a use of a name that is bound elsewhere is not found.
+        let has_words = program.language == Language::TypeScript;
+        (has_words && lookup.words(&words).await) || lookup.uses(&parsed).await
     }
 
     /// Whether a call of the plan could need an approval.
@@ -84,6 +84,23 @@ impl Runtime {
     pub fn call_may_ask(&self, spec: &ToolSpec) -> bool {
         let rule = self.approvals().and_then(|approvals| approvals.rule(spec));
         rule.is_some() || self.access().may_ask(spec)
+    }
+
+    /// Whether calls of this tool ask a person, for a dry run. A policy can depend on the arguments.
+    pub(crate) fn ask_preview(&self, spec: &ToolSpec) -> AskPreview {
+        let rule = self.approvals().and_then(|approvals| approvals.rule(spec));
+        match rule {
+            Some(rule) => AskPreview::Asks(rule),
+            None if self.access().may_ask(spec) => AskPreview::PolicyMayAsk,
+            None => AskPreview::Never,
+        }
+    }
+
+    /// Whether a call of a function for resources and prompts could need an approval; `None` if clients have
+    /// no function of this name.
+    #[must_use]
+    pub fn resource_function_may_ask(&self, name: &str) -> Option<bool> {
+        resource_function(name, FunctionUser::Client).map(|spec| self.call_may_ask(spec))
     }
 
     /// Whether a call of a tool that is not known yet could need an approval. The defaults of the
@@ -116,14 +133,21 @@ impl NameCheck<'_> {
     /// files name tools in this way.
     fn mentions(&self, words: &Words<'_>) -> bool {
         let asks = |spec: &&Arc<ToolSpec>| self.runtime.call_may_ask(spec);
-        self.directory.known_tools().iter().filter(asks).any(|spec| {
-            words.names.contains(spec.callable.as_str())
-                || words.names.contains(spec.tool.as_str())
+        let is_mentioned = |spec: &Arc<ToolSpec>| {
+            let (callable, tool) = (spec.callable.as_str(), spec.tool.as_str());
+            words.names.contains(callable)
+                || words.names.contains(tool)
+                || words.names.contains(identifier(tool).as_str())
+                || words.names.contains(camel_case(tool).as_str())
                 || aliases(spec).iter().any(|alias| words.names.contains(alias.as_str()))
-        })
+        };
+        resource_functions(FunctionUser::Program).filter(asks).any(is_mentioned)
+            || self.directory.known_tools().iter().filter(asks).any(is_mentioned)
     }
 
-    async fn python(&self, parsed: &ParsedProgram<'_>) -> bool {
+    /// Whether a tool that the syntax tree of the program names needs an approval, or the tree does not
+    /// show which tools it calls.
+    async fn uses(&self, parsed: &ParsedProgram<'_>) -> bool {
         let Some(uses) = parsed.tool_uses().filter(|uses| !uses.may_call_others) else {
             return true;
         };
@@ -135,7 +159,7 @@ impl NameCheck<'_> {
         false
     }
 
-    /// Checks a source that is not parsed.
+    /// Checks the names in a source without its syntax tree.
     async fn words(&self, words: &Words<'_>) -> bool {
         if words.passes_tools_on {
             return true;
@@ -150,8 +174,12 @@ impl NameCheck<'_> {
     }
 
     /// Whether calls of the tool that the program calls by this name need an approval. For a tool that
-    /// is not known, the defaults of the protocol apply.
+    /// is not known, the defaults of the protocol apply. An import that is not known could name any tool.
     async fn asks(&self, name: &str) -> bool {
+        if let Some((server, export)) = name.split_once('/') {
+            let tool = review::imported_tool(server, export, self.directory).await;
+            return tool.is_none_or(|spec| self.runtime.call_may_ask(&spec));
+        }
         let callable = CallableName::new(name);
         let spec = match name.starts_with(CALLABLE_PREFIX) {
             true => self.names.resolve(&callable).await.target(&callable).ok(),

@@ -11,7 +11,6 @@ use onecall_core::{
     AskRule, CallableName, ErrorSummary, Failure, Program, Resolution, ToolResolver, ToolSpec,
 };
 
-use crate::approval::Approvals;
 use crate::directory::{AttributeLookup, Directory, NameLookup};
 
 /// The prefix of callable names.
@@ -39,8 +38,18 @@ struct ToolPreview {
     lines: Vec<usize>,
     /// The upper bound for the number of calls; `None` if there is none.
     max_calls: Option<usize>,
-    /// The rule by which its calls need an approval, if they do.
-    asks: Option<AskRule>,
+    asks: AskPreview,
+}
+
+/// Whether calls of a tool ask a person.
+#[derive(Debug)]
+pub(crate) enum AskPreview {
+    /// They do not.
+    Never,
+    /// They do, by this rule.
+    Asks(AskRule),
+    /// Some may: the policy decides about each call.
+    PolicyMayAsk,
 }
 
 /// The program with its source normalised to the form that is checked and run, and the parsed
@@ -127,7 +136,7 @@ async fn resolve_name(
 }
 
 /// The tool that a program imports from a server by its own name, unchanged or in camel case.
-async fn imported_tool(
+pub(crate) async fn imported_tool(
     server: &str,
     export: &str,
     directory: &dyn Directory,
@@ -149,7 +158,7 @@ impl Preview {
         parsed: &ParsedProgram<'_>,
         names: &dyn ToolResolver,
         directory: &dyn Directory,
-        approvals: Option<&Approvals>,
+        asks: &(dyn Fn(&ToolSpec) -> AskPreview + Sync),
     ) -> Self {
         let Some(uses) = parsed.tool_uses() else {
             let refusal = parsed.findings(&|_: &str| None).first().map(|finding| {
@@ -168,7 +177,7 @@ impl Preview {
                 }
                 _ => (name, None),
             };
-            let asks = approvals.zip(spec.as_deref()).and_then(|(it, spec)| it.rule(spec));
+            let asks = spec.as_deref().map_or(AskPreview::Never, asks);
             let tool = tools.entry(name).or_insert(ToolPreview {
                 spec,
                 asks,
@@ -220,8 +229,9 @@ impl fmt::Display for ToolPreview {
         let noun = if self.lines.len() == 1 { "line" } else { "lines" };
         write!(f, "{effects}; {times}, {noun} {lines}")?;
         match &self.asks {
-            Some(rule) => write!(f, "; asks a person first ({})", rule.name()),
-            None => Ok(()),
+            AskPreview::Asks(rule) => write!(f, "; asks a person first ({})", rule.name()),
+            AskPreview::PolicyMayAsk => f.write_str("; the policy may ask a person first"),
+            AskPreview::Never => Ok(()),
         }
     }
 }

@@ -26,7 +26,7 @@ fn request_admission_of(
 ) -> AdmissionFuture {
     let admission = Arc::clone(admission);
     let mut admission_future: AdmissionFuture =
-        Box::pin(async move { admission.enter(user, memory, QUEUE_TIMEOUT, |_| {}).await });
+        Box::pin(async move { admission.enter(user, memory, Some(QUEUE_TIMEOUT), |_| {}).await });
     // A permit that is free at once is kept for the next poll.
     match poll_once(&mut admission_future) {
         Some(permit) => Box::pin(std::future::ready(permit)),
@@ -269,4 +269,24 @@ fn a_large_program_keeps_its_turn_against_other_users() {
         let _small = poll_admitted(&mut small).unwrap();
         assert_eq!(load(&admission), (2, 0, 90));
     });
+}
+
+/// Calls of it may have happened, and it cannot be run again like a program that is refused.
+#[tokio::test]
+async fn a_continued_run_is_not_refused_and_waits_however_long_it_takes() {
+    let admission = admission(1, 100);
+    let running = poll_admitted(&mut request_admission(&admission, Some(1))).unwrap();
+    let waiting: Vec<_> =
+        (0..MAX_WAITING).map(|_| request_admission(&admission, Some(1))).collect();
+    let enter = |queue_timeout| {
+        let admission = Arc::clone(&admission);
+        async move { admission.enter("", Some(1), queue_timeout, |_| {}).await }
+    };
+    let mut continued: AdmissionFuture = Box::pin(enter(None));
+    assert!(poll_once(&mut continued).is_none());
+    drop(waiting);
+    assert!(enter(Some(Duration::from_millis(1))).await.is_err());
+    assert!(poll_once(&mut continued).is_none());
+    drop(running);
+    assert!(poll_admitted(&mut continued).is_some());
 }

@@ -15,14 +15,15 @@ impl Journal {
     /// Says of a continued run whose engine cannot be started that it cannot use another one.
     pub(crate) fn explain_engine(&self, failure: Failure) -> Failure {
         match (failure, &self.recorded.engine) {
-            (Failure::EngineUnavailable { reason }, Some(engine)) => {
+            (Failure::EngineUnavailable { reason, lasts }, Some(engine)) => {
                 let name = engine.name.name();
                 let version = version_of(engine).map(|it| format!(" ({it})")).unwrap_or_default();
                 let reason = format!(
                     "the run began on '{name}'{version} and cannot be continued on another engine: \
-                     {reason}. Nothing was executed; start the program again as a new run"
+                     {reason}. No call was made again; what the run had done before is not undone. Start \
+                     the program as a new run if all of that may be repeated"
                 );
-                Failure::EngineUnavailable { reason }
+                Failure::EngineUnavailable { reason, lasts }
             }
             (failure, _) => failure,
         }

@@ -31,6 +31,8 @@ pub(crate) use journal::JournalLayer;
 pub(crate) use learning::LearningLayer;
 pub(crate) use log::LogLayer;
 pub(crate) use quota::Quota;
-pub(crate) use resource_functions::{FunctionUser, ResourceFunctions, resource_function};
+pub(crate) use resource_functions::{
+    FunctionUser, ResourceFunctions, resource_function, resource_functions,
+};
 pub use uri_template::matches as uri_matches_template;
 pub(crate) use write_ahead::WriteAhead;

@@ -128,7 +128,12 @@ static FUNCTIONS: LazyLock<[(ResourceFunction, Arc<ToolSpec>); 8]> = LazyLock::n
             description: Some(description.into()),
             input_schema: input_schema.clone().into(),
             output_schema: None,
-            annotations: ToolAnnotations::default(),
+            // A subscription changes nothing but what the server sends.
+            annotations: ToolAnnotations {
+                read_only_hint: Some(true),
+                open_world_hint: Some(false),
+                ..ToolAnnotations::default()
+            },
         })
     };
     [
@@ -194,8 +199,19 @@ pub(crate) fn resource_function(name: &str, user: FunctionUser) -> Option<&'stat
     if name.starts_with("mcp__") {
         return None;
     }
-    let functions = FUNCTIONS.iter().filter(|(function, _)| function.is_for(user));
-    functions.map(|(_, spec)| spec).find(|spec| spec.callable.as_str() == name)
+    resource_functions(user).find(|spec| spec.callable.as_str() == name)
+}
+
+/// The descriptions of all functions that `user` has.
+pub(crate) fn resource_functions(
+    user: FunctionUser,
+) -> impl Iterator<Item = &'static Arc<ToolSpec>> {
+    FUNCTIONS.iter().filter(move |(function, _)| function.is_for(user)).map(|(_, spec)| spec)
+}
+
+/// Whether a description is that of a function, and not of a tool of a server.
+pub(crate) fn is_resource_function(spec: &ToolSpec) -> bool {
+    FUNCTIONS.iter().any(|(_, function)| std::ptr::eq(Arc::as_ptr(function), spec))
 }
 
 /// The function that a call was resolved to; `None` if it was resolved to a tool.

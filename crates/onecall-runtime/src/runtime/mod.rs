@@ -3,6 +3,7 @@
 //! layers, and returns its outcome (`program.rs`); plans are run in the same way (`plan.rs`).
 
 mod ending;
+mod engine_start;
 mod plan;
 mod program;
 
@@ -296,6 +297,8 @@ impl Runtime {
             fast_names: "",
             held: can_wait.then_some(held),
             journal: journal.map(Journal::control),
+            is_continued: journal
+                .is_some_and(|journal| journal.is_resumed() && journal.is_durable()),
         }
     }
 
@@ -303,7 +306,7 @@ impl Runtime {
     pub async fn preview(&self, program: &Program) -> Preview {
         let (program, parsed) = review::parse(program);
         let (names, directory) = (self.resolver.as_ref(), self.directory.as_ref());
-        Preview::of(&program, &parsed, names, directory, self.approvals.as_ref()).await
+        Preview::of(&program, &parsed, names, directory, &|spec| self.ask_preview(spec)).await
     }
 
     /// The resolver for the names of programs.

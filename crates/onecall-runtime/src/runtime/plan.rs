@@ -59,7 +59,7 @@ impl Runtime {
             let (limits, started) = (&self.limits, Instant::now());
             let mut capture = Capture::new(limits.max_output_bytes, observer);
             let control = self.control(journal, &held, false);
-            let work = self.execute_plan(&program, &nodes, control, &held, &mut capture);
+            let work = self.execute_plan(&program, &nodes, control, &mut capture);
             let result = until_stopped(work, journal, observer).await;
             let result = result.map_err(|failure| plan.explain_failure(failure));
             build_outcome(result, started, capture, limits, &log, OutcomeDetail::Brief)
@@ -100,18 +100,14 @@ impl Runtime {
         program: &Program,
         nodes: &PlanHost<'_>,
         control: RunControl<'_>,
-        held: &HeldCalls,
         capture: &mut Capture<'_>,
     ) -> Result<Option<String>, Failure> {
         let limits = &self.limits;
         if nodes.plan().needs_interpreter() {
             let session = &mut Session::default();
-            return self.engines.run_in(session, program, limits, nodes, control, capture).await;
+            return self.run_on_engine(session, program, limits, nodes, control, capture).await;
         }
         let work = plan::execute(nodes, limits.memory_bytes);
-        self.engines
-            .run_without_program(control.user, limits, held, capture, work)
-            .await
-            .map(|()| None)
+        self.engines.run_without_program(control, limits, capture, work).await.map(|()| None)
     }
 }

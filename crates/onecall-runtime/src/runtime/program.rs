@@ -157,7 +157,7 @@ impl Runtime {
             fast_names: &fast_names,
             ..self.control(journal, &held, names_value_type)
         };
-        let run = self.engines.run_in(session, program, &limits, &host, control, &mut capture);
+        let run = self.run_on_engine(session, program, &limits, &host, control, &mut capture);
         let result = until_stopped(run, journal, observer).await.map_err(|failure| match journal {
             Some(journal) => journal.explain_engine(failure),
             None => failure,

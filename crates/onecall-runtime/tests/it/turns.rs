@@ -10,7 +10,7 @@ use onecall_core::{
     BoxFuture, CallHandler, CallResult, CallableName, Principal, Program, Resolution,
     ResolutionFuture, ResolvedCall, RunLimits, ToolError, ToolResolver, TotalLimits, UserName,
 };
-use onecall_engine::{EngineSettings, Engines, HeldCalls, ProgramOutput};
+use onecall_engine::{EngineSettings, Engines, ProgramOutput, RunControl};
 use onecall_runtime::{Observer, Runtime, UserAccess};
 use testkit::bins;
 use tokio::sync::oneshot;
@@ -77,10 +77,11 @@ async fn one_users_many_programs_delay_anothers_by_one_turn() {
             .with_access(access)
     };
     let (anna, ben) = (runtime("anna"), runtime("ben"));
-    let (held, limits) = (HeldCalls::default(), RunLimits::default());
+    let limits = RunLimits::default();
+    let control = RunControl { user: "anna", ..RunControl::default() };
     let (end, ended) = oneshot::channel::<()>();
     let mut output = Silent;
-    let first = engines.run_without_program("anna", &limits, &held, &mut output, async {
+    let first = engines.run_without_program(control, &limits, &mut output, async {
         _ = ended.await;
         Ok(())
     });

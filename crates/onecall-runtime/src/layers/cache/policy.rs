@@ -6,6 +6,8 @@ use std::time::Duration;
 use onecall_catalog::matches_any_name;
 use onecall_core::{CacheSettings, ToolPattern, ToolSpec};
 
+use crate::layers::resource_functions::is_resource_function;
+
 /// Verbs in tool names that indicate a change.
 const CHANGING_VERBS: [&str; 62] = [
     "accept", "add", "append", "approve", "archive", "assign", "book", "buy", "cancel", "change",
@@ -53,6 +55,11 @@ pub(super) enum CachePolicy {
 impl CachePolicy {
     /// Decides by the configuration, the annotations of the server and the tool's name.
     pub(super) fn of(spec: &ToolSpec, config: &CacheSettings) -> Self {
+        // A resource belongs to a server that the definition of the function does not name, so that calls of
+        // the server's tools would not invalidate it.
+        if is_resource_function(spec) {
+            return Self::Bypass;
+        }
         let hints = &spec.annotations;
         let name = spec.callable.as_str();
         let is_destructive = hints.destructive_hint == Some(true);

@@ -63,8 +63,9 @@ async fn without_its_engine_a_run_fails() {
         outcome.result.unwrap_err().to_string(),
         "the engine could not start: the run began on 'cpython' (Python 3.12.3) and cannot be \
          continued on another engine: /nowhere/python cannot be started: No such file or directory \
-         (os error 2); set `python` to a CPython from 3.11 on. Nothing was executed; start the \
-         program again as a new run"
+         (os error 2); set `python` to a CPython from 3.11 on. No call was made again; what the run \
+         had done before is not undone. Start the program as a new run if all of that may be \
+         repeated"
     );
     assert_eq!(process.tools.effects(), Vec::<serde_json::Value>::new());
     assert_eq!(process.desk.questions(), []);
@@ -84,4 +85,31 @@ async fn a_divergence_says_that_the_interpreter_is_another_one() {
     let change = format!("The run began with Python 3.0.0, and this is Python {version}. Nothing");
     assert!(text.starts_with("ReplayError: ") && text.contains(&change), "{text}");
     assert_eq!(process.tools.effects(), Vec::<serde_json::Value>::new());
+}
+
+#[tokio::test]
+async fn a_continued_run_waits_until_its_engine_can_start() {
+    let events = waiting(engines(EngineChoice::Auto, None)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let executable = folder.path().join("engine");
+    let engines = || Arc::new(Engines::new(EngineSettings::new(executable.clone())));
+    // A new run says at once that its engine cannot start.
+    assert!(waiting(engines()).await.is_none());
+    let desk = Arc::new(Desk::always(approve()));
+    let process = Process::on(engines(), Arc::default(), desk, MemoryStore::with(&events));
+    let program = Program::new(CODE);
+    let mut run = Box::pin(process.run(&program));
+    let first_attempt = async {
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        outcome = &mut run => panic!("{:?}", outcome.result),
+        () = first_attempt => {}
+    }
+    std::os::unix::fs::symlink(bins::find("onecall"), &executable).unwrap();
+    let outcome = run.await;
+    assert_eq!((outcome.result, outcome.stdout.text.as_str()), (Ok(()), "done\n"));
+    assert_eq!(process.tools.effects(), [json!(1)]);
 }

@@ -24,6 +24,7 @@ async fn a_program_may_ask_if_its_source_does_not_show_that_it_does_not() {
         ("globals()", true),
         ("__import__('os')", true),
         ("import importlib\nimportlib.import_module('x')", true),
+        ("await read_resource('a')", false),
     ] {
         assert_eq!(may_ask(code, Language::Python).await, expected, "{code}");
     }
@@ -35,6 +36,12 @@ async fn a_program_may_ask_if_its_source_does_not_show_that_it_does_not() {
         ("await tools.mcp__s__delete({id: 1})", true),
         ("await tools['mcp__s__' + x]({id: 1})", true),
         ("globalThis.x", true),
+        ("import { remove } from './servers/s';\nawait remove({id: 1})", true),
+        ("import * as s from './servers/s';\nawait s[name]({id: 1})", true),
+        ("import { callMCPTool } from './mcp-apis/client';\nawait callMCPTool(name, {})", true),
+        ("const { tools } = x; await [].constructor.constructor(text)()", true),
+        ("import { createHash } from 'crypto';\nconsole.log(createHash('sha256'))", false),
+        ("await read_resource({ uri: 'a' })", false),
     ] {
         assert_eq!(may_ask(code, Language::TypeScript).await, expected, "{code}");
     }

@@ -124,7 +124,7 @@ async fn run_hello(engine: &TestedEngine, runtime: &Runtime) -> Finding {
     let took = started.elapsed();
     if let Err(failure) = outcome.result {
         let reason = match failure {
-            Failure::EngineUnavailable { reason } => reason,
+            Failure::EngineUnavailable { reason, .. } => reason,
             other => other.to_string(),
         };
         return Finding::from_message(Verdict::Red, engine.title(), &reason).took(took);
