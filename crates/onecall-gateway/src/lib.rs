@@ -37,8 +37,8 @@ mod views;
 
 pub use audit::audit_writer;
 pub use durable::{
-    AskedCall, BeginError, QuestionId, ResumeError, RunAnswer, RunFollower, RunRequest, RunStatus,
-    RunWatch, StateOwner, StateRefusal, WaitingRun, is_sealed_state,
+    AcceptedConfiguration, AskedCall, BeginError, QuestionId, ResumeError, RunAnswer, RunFollower,
+    RunRequest, RunStatus, RunWatch, StateOwner, StateRefusal, WaitingRun, is_sealed_state,
 };
 pub use exposed::{ExposedList, ExposedPrompt, ExposedTool, ResourceSubscription};
 pub use fleet::{

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_catalog::describe;
+use onecall_config::OptionalTool;
 use onecall_core::text::{readable, visible_json};
 use onecall_core::{ClientId, LogLevel};
 use onecall_gateway::{
@@ -35,7 +36,7 @@ use crate::definitions::{
 use crate::error::ToolRequestError;
 use crate::exposed::{self, ResourceUpdates, ServerAnswer, Subscriptions, client_input};
 use crate::http::CLIENT_HAS_LEFT;
-use crate::list_notifier::ListNotifier;
+use crate::list_notifier::{ListChangesFromNow, ListNotifier};
 use crate::principal::principal;
 use crate::progress::{ClientProgress, run_with_client};
 use crate::resources;
@@ -48,7 +49,6 @@ pub(crate) const FAILURE_TOKENS: usize = 4_000;
 /// The MCP server for one client.
 pub(crate) struct Handler {
     gateway: Arc<Gateway>,
-    definitions: Vec<Tool>,
     /// The client that this handler serves.
     client: ClientId,
     /// Whether later requests of the same client reach this handler as well. Over HTTP, only a
@@ -69,18 +69,12 @@ pub(crate) struct Handler {
 impl Handler {
     /// A handler for one request, or for the client that does the handshake with it.
     pub(crate) fn new(gateway: Arc<Gateway>, budgets: Arc<ResponseBudgets>) -> Self {
-        let approvals = match gateway.approvals() {
-            Some(_) => Approvals::On,
-            None => Approvals::Off,
-        };
-        let definitions = definitions(gateway.workspace(), &gateway.optional_tools(), approvals);
         let list_notifier = ListNotifier::default();
         let client = client::next_id();
         let is_persistent = AtomicBool::new(false);
         let durable_requests = DurableRequests::default();
         Self {
             gateway,
-            definitions,
             client,
             is_persistent,
             budgets,
@@ -126,10 +120,6 @@ impl Handler {
 
     pub(crate) fn set_log_level(&self, level: LogLevel) {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
-    }
-
-    fn has_tool(&self, tool: &str) -> bool {
-        self.definitions.iter().any(|definition| definition.name == tool)
     }
 
     /// The owner of the sessions that a program may use; `None` if clients cannot be identified.
@@ -299,9 +289,11 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let context = subscription.request_context();
         let gateway = self.gateway_for(&context.extensions).await;
+        // The subscription is acknowledged by now, and a server may need seconds to accept those to its resources.
+        let changes = ListChangesFromNow::new(&gateway);
         let watched = self.subscribe_all(subscription.accepted(), context).await;
-        let updates = ResourceUpdates::new(Arc::clone(&gateway), watched);
-        self.list_notifier.notify_subscriber(&gateway, updates, subscription).await;
+        let updates = ResourceUpdates::new(gateway, watched);
+        self.list_notifier.notify_subscriber(changes, updates, subscription).await;
         Ok(())
     }
 
@@ -350,8 +342,8 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut tools = self.definitions.clone();
         let gateway = self.gateway_for(&context.extensions).await;
+        let mut tools = own_tools(&gateway);
         let exposed = gateway.exposed_tools(&OWN_TOOLS).await;
         tools.extend(exposed.iter().filter_map(exposed::definition));
         Ok(ListToolsResult::with_all_items(tools))
@@ -506,11 +498,11 @@ impl ServerHandler for Handler {
                     let plan = RunRequest::Plan(given.clone());
                     self.run(plan, &request, context).await.unwrap_or_else(not_run)
                 }
-                PROGRAMMATIC_TOOL_CALLING if self.has_tool(PROGRAMMATIC_TOOL_CALLING) => {
+                PROGRAMMATIC_TOOL_CALLING if has_programmatic_tool_calling(&gateway) => {
                     let run = self.execute_with_transcript(arguments, &request, context);
                     run.await.unwrap_or_else(not_run)
                 }
-                CONTINUE_PROGRAM if self.has_tool(CONTINUE_PROGRAM) => {
+                CONTINUE_PROGRAM if can_continue(&gateway) => {
                     let run = async {
                         self.continue_run(arguments.text("run")?, &request, context).await
                     };
@@ -527,8 +519,8 @@ impl ServerHandler for Handler {
                             run => Ok(run.unwrap_or_else(|error| failure(error).into())),
                         };
                     }
-                    let names: Vec<_> =
-                        self.definitions.iter().map(|it| it.name.as_ref()).collect();
+                    let tools = own_tools(&gateway);
+                    let names: Vec<_> = tools.iter().map(|it| it.name.as_ref()).collect();
                     let message =
                         format!("unknown tool '{unknown}'; this server has {}", names.join(", "));
                     return Err(ErrorData::invalid_params(message, None));
@@ -542,6 +534,25 @@ impl ServerHandler for Handler {
             () = cancelled.cancelled() => Ok(failure("cancelled").into()),
         }
     }
+}
+
+/// The definitions of onecall's own tools. Policies that are replaced while a client is connected may begin to
+/// have people asked.
+fn own_tools(gateway: &Gateway) -> Vec<Tool> {
+    let approvals = match gateway.approvals() {
+        Some(_) => Approvals::On,
+        None => Approvals::Off,
+    };
+    definitions(gateway.workspace(), &gateway.optional_tools(), approvals)
+}
+
+fn has_programmatic_tool_calling(gateway: &Gateway) -> bool {
+    gateway.optional_tools().contains(&OptionalTool::ProgrammaticToolCalling)
+}
+
+/// Whether runs may wait that can be continued. They may have begun under earlier policies.
+fn can_continue(gateway: &Gateway) -> bool {
+    gateway.approvals().is_some() || gateway.has_policies()
 }
 
 /// The answer if the arguments do not make a valid program.

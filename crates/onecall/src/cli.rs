@@ -405,7 +405,8 @@ Examples:
 The program is executed again from its start; calls that were made before are answered from the
 run's journal and not repeated. A run that waits for an approval can be continued here, too: the
 question appears on this terminal. Only runs that may ask can be continued, or all of them with
-`durable: true`.
+`durable: true`. A run that began with another configuration is continued only with
+--any-configuration: its calls go to the servers of this one, under its rules.
 
 Examples:
   onecall runs
@@ -416,6 +417,9 @@ Exit codes: 0 the run succeeded, 1 it failed or cannot be continued, 2 it could 
     Resume {
         /// The run's id, or the beginning of it
         run: String,
+        /// Continue it even if it began with another configuration
+        #[arg(long)]
+        any_configuration: bool,
         /// Print the answer as JSON
         #[arg(long)]
         json: bool,

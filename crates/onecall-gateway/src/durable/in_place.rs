@@ -10,7 +10,10 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::live::{LiveObserver, LiveRun, StopReason};
-use super::{BeginError, DurableRuns, ResumeError, RunAnswer, RunRequest, RunStatus, WaitingRun};
+use super::{
+    AcceptedConfiguration, BeginError, DurableRuns, ResumeError, RunAnswer, RunRequest, RunStatus,
+    WaitingRun,
+};
 use crate::Gateway;
 
 impl Gateway {
@@ -52,14 +55,18 @@ impl Gateway {
     ///
     /// # Errors
     /// If the run cannot be continued here.
-    pub async fn finish_run(self: &Arc<Self>, run: &RunId) -> Result<Arc<RunAnswer>, ResumeError> {
+    pub async fn finish_run(
+        self: &Arc<Self>,
+        run: &RunId,
+        accepted: AcceptedConfiguration,
+    ) -> Result<Arc<RunAnswer>, ResumeError> {
         let mut watch = self.watch_run(run).ok_or(ResumeError::NotConfigured)?;
         loop {
             match watch.status().await? {
                 RunStatus::Ended(answer) => return Ok(answer),
                 RunStatus::Unknown => return Err(ResumeError::Unknown { run: run.to_string() }),
                 RunStatus::Running | RunStatus::Waiting(_) => watch.changed().await,
-                RunStatus::Interrupted(_) => match self.resume(run).await {
+                RunStatus::Interrupted(_) => match self.resume(run, accepted).await {
                     Ok(()) | Err(ResumeError::Ended | ResumeError::InPlace(_)) => {}
                     Err(ResumeError::OwnedByOther) => watch.changed().await,
                     Err(error) => return Err(error),

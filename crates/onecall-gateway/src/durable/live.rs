@@ -196,6 +196,12 @@ impl LiveRun {
         self.lock().answer.clone()
     }
 
+    /// Cancels the run. The result is `false` if it is being stopped for another reason.
+    pub(super) fn cancel(&self) -> bool {
+        self.stop(StopReason::Cancelled);
+        self.stop_reason() == Some(StopReason::Cancelled)
+    }
+
     /// Stops the run. The first reason counts.
     pub(crate) fn stop(&self, reason: StopReason) {
         self.stop.send_if_modified(|stopped| {

@@ -27,22 +27,35 @@ impl Gateway {
             RunRequest::Plan(plan) => {
                 let plan = PlanRequest::read(plan);
                 for name in plan.tool_names() {
-                    if may_ask(&rules, name).await {
+                    // Which tool a short name means depends on the servers that the plan may use.
+                    let is_open = plan.servers.is_some() && !is_callable_name(name);
+                    if is_open || may_ask(&rules, name).await {
                         return true;
                     }
                 }
                 false
             }
-            RunRequest::ExposedTool { name, .. } => may_ask(&rules, name).await,
+            RunRequest::ExposedTool { name, .. } => {
+                match rules.runtime.resource_function_may_ask(name) {
+                    Some(may_ask) => may_ask,
+                    None => may_ask(&rules, name).await,
+                }
+            }
         }
     }
 }
 
 /// Whether calls of the tool with this name may have to ask. For a tool that is not known yet, the
-/// defaults of the protocol apply.
+/// defaults of the protocol apply; a short name that several tools have, or none, could mean any tool.
 async fn may_ask(rules: &ProgramRules, name: &str) -> bool {
     match rules.directory.find(name).await {
         NameLookup::Tool(spec) => rules.runtime.call_may_ask(&spec),
-        _ => rules.runtime.unknown_call_may_ask(&CallableName::new(name)),
+        _ if is_callable_name(name) => rules.runtime.unknown_call_may_ask(&CallableName::new(name)),
+        _ => true,
     }
+}
+
+/// Whether a name is a callable name, and not the name that a tool has on its server.
+fn is_callable_name(name: &str) -> bool {
+    name.starts_with("mcp__")
 }

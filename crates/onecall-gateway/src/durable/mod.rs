@@ -45,7 +45,7 @@ pub use execute::BeginError;
 pub use followers::RunFollower;
 pub(crate) use live::StopReason;
 pub use request::RunRequest;
-pub use resume::ResumeError;
+pub use resume::{AcceptedConfiguration, ResumeError};
 pub use seal::{AskedCall, QuestionId, StateOwner, StateRefusal, is_sealed_state};
 pub use status::{RunStatus, RunWatch, WaitingRun};
 
@@ -219,3 +219,6 @@ impl DurableRuns {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,15 @@ use super::{
 };
 use crate::Gateway;
 
+/// With which configuration a run may have begun that is continued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcceptedConfiguration {
+    /// Only with the configuration of this gateway: other servers may have the same names.
+    Same,
+    /// With any. The calls of the run go to the servers of this gateway, under its rules.
+    Any,
+}
+
 /// Why a run is not continued.
 #[derive(Debug, Error)]
 pub enum ResumeError {
@@ -36,6 +45,16 @@ pub enum ResumeError {
     /// A process executes the run.
     #[error("another onecall executes the run")]
     OwnedByOther,
+    /// The run began with another configuration.
+    #[error(
+        "it began with another configuration, which has other servers, tools or rules. `onecall resume \
+         {run}` continues it: with `--config` and the file that it began with, or with \
+         `--any-configuration` and the servers and rules of this one"
+    )]
+    OtherConfiguration {
+        /// The identifier.
+        run: String,
+    },
     /// What the store says about the run cannot be understood.
     #[error("the stored run cannot be read; it may come from another version of onecall")]
     Unreadable,
@@ -52,9 +71,14 @@ impl Gateway {
     ///
     /// # Errors
     /// If the run cannot be continued here.
-    pub async fn resume(self: &Arc<Self>, run: &RunId) -> Result<(), ResumeError> {
+    pub async fn resume(
+        self: &Arc<Self>,
+        run: &RunId,
+        accepted: AcceptedConfiguration,
+    ) -> Result<(), ResumeError> {
         let runs = self.durable_runs().ok_or(ResumeError::NotConfigured)?;
-        let (live, stored, client) = runs.take_over(run, self.shared.users.clone()).await?;
+        let users = self.shared.users.clone();
+        let (live, stored, client) = runs.take_over(run, accepted, users).await?;
         let view = self.for_principal(&live.principal).await;
         view.spawn_run(live, stored.request, client, stored.capabilities);
         runs.notify_change();
@@ -114,17 +138,10 @@ impl Gateway {
     /// # Errors
     /// If the store cannot be written.
     pub async fn cancel_run(&self, run: &RunId) -> Result<bool, StoreError> {
-        let Some(runs) = self.durable_runs() else { return Ok(false) };
-        if let Some(live) = runs.live(run) {
-            // The run ends by itself, with an answer that says what it has done.
-            live.stop(StopReason::Cancelled);
-            return Ok(true);
+        match self.durable_runs() {
+            Some(runs) => runs.cancel(run).await,
+            None => Ok(false),
         }
-        let answer = FinalAnswer { result: RunAnswer::cancelled().to_json(), at: Timestamp::now() };
-        let id = run.clone();
-        let cancelled = runs.with_store(move |store| store.cancel_durable_run(&id, &answer)).await;
-        runs.notify_change();
-        cancelled
     }
 
     /// Cancels every run of this process that does not wait for a person: all clients have left.
@@ -185,11 +202,26 @@ impl Gateway {
 }
 
 impl DurableRuns {
+    /// Cancels a run, whichever process executes it. The result is `false` if it has ended or is unknown.
+    pub(super) async fn cancel(&self, run: &RunId) -> Result<bool, StoreError> {
+        // The run ends by itself, with an answer that says what it has done, unless this process is about to
+        // leave it to others.
+        if self.live(run).is_some_and(|live| live.cancel()) {
+            return Ok(true);
+        }
+        let answer = FinalAnswer { result: RunAnswer::cancelled().to_json(), at: Timestamp::now() };
+        let id = run.clone();
+        let cancelled = self.with_store(move |store| store.cancel_durable_run(&id, &answer)).await;
+        self.notify_change();
+        cancelled
+    }
+
     /// Takes the lease of a run and opens its journal. The run goes on for its user, with the groups that
     /// `users` knows of.
     async fn take_over(
         &self,
         run: &RunId,
+        accepted: AcceptedConfiguration,
         users: Option<Arc<dyn Users>>,
     ) -> Result<(Arc<LiveRun>, StoredRun, String), ResumeError> {
         if self.is_stopping.load(Ordering::Relaxed) {
@@ -203,8 +235,11 @@ impl DurableRuns {
             return Err(ResumeError::Ended);
         }
         let now = Timestamp::now();
-        if stored.lease.as_ref().is_some_and(|lease| lease.until > now) {
+        if stored.is_owned(now) {
             return Err(ResumeError::OwnedByOther);
+        }
+        if accepted == AcceptedConfiguration::Same && !self.is_of_configuration(&stored) {
+            return Err(ResumeError::OtherConfiguration { run: run.to_string() });
         }
         let request = StoredRun::from_json(&stored.request).ok_or(ResumeError::Unreadable)?;
         let principal = current_groups(users, &stored.principal).await?;

@@ -133,7 +133,7 @@ fn stored_status(
     now: Timestamp,
 ) -> Result<RunStatus, StoreError> {
     let Some(stored) = store.durable_run(run)? else { return Ok(RunStatus::Unknown) };
-    let is_owned = stored.lease.as_ref().is_some_and(|lease| lease.until > now);
+    let is_owned = stored.is_owned(now);
     Ok(match stored.state {
         DurableState::Ended(answer) => {
             RunStatus::Ended(Arc::new(RunAnswer::from_json(&answer.result)))

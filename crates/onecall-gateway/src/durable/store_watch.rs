@@ -14,8 +14,8 @@ use onecall_core::storage::{
 use onecall_core::{ItemId, QuestionKind, RunId, Timestamp};
 
 use super::announcements::is_due;
-use super::live::StopReason;
-use super::{DurableRuns, lock};
+use super::live::{LiveRun, StopReason};
+use super::{AcceptedConfiguration, DurableRuns, lock};
 use crate::Gateway;
 
 /// How often the store is looked at while questions are open or a client waits.
@@ -36,8 +36,14 @@ const MIN_KEEP: Duration = Duration::from_secs(1);
 /// How often a run is continued whose gateway has disappeared: it may be the reason for that.
 const MAX_INTERRUPTIONS: u64 = 5;
 
-/// The problem of a run that this process does not continue because of its configuration.
-const OTHER_CONFIGURATION: &str = "it belongs to another configuration";
+/// How many continued runs may wait for their turn at once: each has its journal in memory. Further ones are
+/// continued later.
+const MAX_QUEUED: usize = 100;
+
+/// The problem of a run that this process does not continue because of its configuration. Another gateway may
+/// have its configuration, or this one get it.
+const OTHER_CONFIGURATION: &str =
+    "it belongs to another configuration; a gateway with that configuration continues it";
 
 /// A run that waits in the store without a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,13 +77,8 @@ impl DurableRuns {
         let (mut seen, mut last_error) = (None, None);
         loop {
             let Some(current) = runs.upgrade() else { return };
-            let interval = match (current.is_busy(), current.has_live_runs()) {
-                (true, _) => BUSY_INTERVAL,
-                (false, true) => LIVE_INTERVAL,
-                (false, false) => IDLE_INTERVAL,
-            };
             tokio::select! {
-                () = tokio::time::sleep(interval) => {}
+                () = tokio::time::sleep(current.look_interval()) => {}
                 () = current.look_soon.notified() => {}
             }
             if !current.is_busy() && !current.takes_up.load(Ordering::Relaxed) {
@@ -99,6 +100,15 @@ impl DurableRuns {
                     tokio::time::sleep(IDLE_INTERVAL).await;
                 }
             }
+        }
+    }
+
+    /// How long the store is not looked at, unless something else makes that necessary.
+    pub(super) fn look_interval(&self) -> Duration {
+        match (self.is_busy(), self.has_live_runs()) {
+            (true, _) => BUSY_INTERVAL,
+            (false, true) => LIVE_INTERVAL,
+            (false, false) => IDLE_INTERVAL,
         }
     }
 
@@ -140,13 +150,22 @@ impl DurableRuns {
         let gateway = gateway.upgrade().filter(|gateway| !gateway.is_draining());
         if let (true, Some(gateway)) = (self.takes_up.load(Ordering::Relaxed), gateway) {
             self.announce_due(waiting.to_announce, now).await;
+            let mut room = MAX_QUEUED.saturating_sub(self.queued_runs());
             for run in waiting.answered {
-                self.take_up_answered(&gateway, &run).await;
+                if !self.is_of_configuration(&run) {
+                    self.note_problem(&run.id, OTHER_CONFIGURATION);
+                } else if let Some(less) = room.checked_sub(1) {
+                    room = less;
+                    self.take_up_answered(&gateway, &run).await;
+                } else {
+                    // The next look finds it again.
+                    lock(&self.orphans).remove(&run.id);
+                }
             }
-            let interrupted = waiting.interrupted.into_iter();
-            for run in interrupted.filter(|_| self.continues_interrupted) {
+            let interrupted = waiting.interrupted.iter().filter(|_| self.continues_interrupted);
+            for run in interrupted.filter(|run| self.is_of_configuration(run)).take(room) {
                 if run.interruptions < MAX_INTERRUPTIONS
-                    && let Err(problem) = self.take_up(&gateway, &run, "was interrupted").await
+                    && let Err(problem) = self.take_up(&gateway, run, "was interrupted").await
                 {
                     tracing::warn!("run {} cannot be continued: {problem}", run.id);
                 }
@@ -158,40 +177,32 @@ impl DurableRuns {
 
     /// Continues a run that has been answered. If that fails, it is tried again at the next look.
     async fn take_up_answered(&self, gateway: &Arc<Gateway>, run: &DurableRun) {
-        let problem = if self.is_of_configuration(run) {
-            self.take_up(gateway, run, "has been answered").await.err()
-        } else {
-            // Another gateway may have its configuration, or this one get it.
-            Some(OTHER_CONFIGURATION.to_owned())
-        };
-        let mut orphans = lock(&self.orphans);
-        let Some(problem) = problem else {
-            orphans.remove(&run.id);
-            return;
-        };
-        let Some(orphan) = orphans.get_mut(&run.id) else { return };
-        // A problem that repeats is logged once.
-        if orphan.problem.as_ref() != Some(&problem) {
-            if problem != OTHER_CONFIGURATION {
-                tracing::warn!("run {} cannot be continued: {problem}", run.id);
-            }
-            orphan.problem = Some(problem);
+        match self.take_up(gateway, run, "has been answered").await {
+            Ok(()) => _ = lock(&self.orphans).remove(&run.id),
+            Err(problem) => self.note_problem(&run.id, &problem),
         }
     }
 
-    /// Continues a run without a process, unless it belongs to another configuration; `why` completes a
-    /// sentence about it. The error says why it cannot be continued.
+    /// Notes why a run that has been answered is not continued. A problem that repeats is logged once.
+    fn note_problem(&self, run: &RunId, problem: &str) {
+        let mut orphans = lock(&self.orphans);
+        let Some(orphan) = orphans.get_mut(run) else { return };
+        if orphan.problem.as_deref() != Some(problem) {
+            tracing::warn!("run {run} has been answered, but cannot be continued: {problem}");
+            orphan.problem = Some(problem.to_owned());
+        }
+    }
+
+    /// Continues a run without a process; `why` completes a sentence about it. The error says why it
+    /// cannot be continued.
     async fn take_up(
         &self,
         gateway: &Arc<Gateway>,
         run: &DurableRun,
         why: &str,
     ) -> Result<(), String> {
-        if !self.is_of_configuration(run) {
-            return Ok(());
-        }
         let id = &run.id;
-        match gateway.resume(id).await {
+        match gateway.resume(id, AcceptedConfiguration::Same).await {
             Ok(()) => tracing::info!("run {id} {why} and is continued"),
             Err(super::ResumeError::OwnedByOther | super::ResumeError::Ended) => {}
             // It has ended with this answer.
@@ -203,7 +214,14 @@ impl DurableRuns {
         Ok(())
     }
 
-    fn is_of_configuration(&self, run: &DurableRun) -> bool {
+    /// How many continued runs wait for their turn, at most.
+    fn queued_runs(&self) -> usize {
+        let is_queued = |run: &Arc<LiveRun>| run.journal.is_resumed() && !run.is_waiting();
+        let continued = lock(&self.live).values().filter(|run| is_queued(run)).count();
+        continued.min(self.engines.load().waiting)
+    }
+
+    pub(super) fn is_of_configuration(&self, run: &DurableRun) -> bool {
         run.configuration == self.configuration()
     }
 
@@ -261,10 +279,8 @@ fn waiting_runs(
         let is_due = it.announce.is_some_and(|announce| is_due(announce, now));
         is_due && it.question.expires > now && of_configuration.contains(&it.question.run)
     });
-    let has_no_process =
-        |run: &DurableRun| run.lease.as_ref().is_none_or(|lease| lease.until <= now);
     let (mut orphans, mut answered, mut interrupted) = (HashMap::new(), Vec::new(), Vec::new());
-    for run in runs.into_iter().filter(has_no_process) {
+    for run in runs.into_iter().filter(|run| !run.is_owned(now)) {
         if run.state != DurableState::Waiting {
             interrupted.push(run);
             continue;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onecall_core::{ApprovalWay, ClientInput, RunId};
-use onecall_gateway::{Gateway, RunFollower, RunRequest};
+use onecall_gateway::{Gateway, RunAnswer, RunFollower, RunRequest};
 use onecall_runtime::Observer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProtocolVersion,
@@ -32,9 +32,14 @@ impl Handler {
         let gateway = self.gateway_for(&context.extensions).await;
         let (progress, channel) = self.progress(&gateway, given, &context).await;
         let client = progress.client();
+        // From here until `wait` has noted the run, no cancellation can come in between.
+        if context.ct.is_cancelled() {
+            return Ok(exposed::result_of_run(&RunAnswer::cancelled()).into());
+        }
         let follower = gateway.begin_durable(request, Arc::new(progress))?;
         let state = InputState::first(follower.run().clone());
-        self.wait(state, Following { client, follower, channel }, given, context).await
+        let following = Following { client, follower, channel };
+        self.wait(&gateway, state, following, given, context).await
     }
 
     /// Waits for a run that exists already.
@@ -51,7 +56,7 @@ impl Handler {
         }
         let (progress, channel) = self.progress(&gateway, given, &context).await;
         let following = follow(&gateway, &state.run, progress, channel)?;
-        self.wait(state, following, given, context).await
+        self.wait(&gateway, state, following, given, context).await
     }
 
     /// Continues an exchange in which the client was asked for input.
@@ -76,7 +81,7 @@ impl Handler {
             Err(InputError::Store(error)) => return Ok(Err(WaitError::Store(error).into())),
         };
         Ok(match follow(&gateway, &state.run, progress, channel) {
-            Ok(following) => self.wait(state, following, given, context).await,
+            Ok(following) => self.wait(&gateway, state, following, given, context).await,
             Err(error) => Err(error.into()),
         })
     }
@@ -98,13 +103,14 @@ impl Handler {
 
     async fn wait(
         &self,
+        gateway: &Arc<Gateway>,
         state: InputState,
         following: Following,
         given: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ToolRequestError> {
         let Following { client, follower, channel } = following;
-        let gateway = &self.gateway_for(&context.extensions).await;
+        let request = self.durable_requests().begin(context.id.clone(), follower);
         let settings = gateway.approvals().unwrap_or_default();
         let watch = gateway.watch_run(&state.run).ok_or(WaitError::NotConfigured)?;
         let waiter = RunWaiter {
@@ -117,7 +123,6 @@ impl Handler {
             peer: context.peer.clone(),
             client: &client,
         };
-        let request = self.durable_requests().begin(context.id.clone(), follower);
         let reply = run_with_client(wait_for_run(&waiter, watch), channel, context).await;
         request.answered();
         Ok(match reply? {

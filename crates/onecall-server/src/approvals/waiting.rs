@@ -9,7 +9,9 @@ use std::time::Duration;
 use onecall_config::ApprovalSettings;
 use onecall_core::storage::StoreError;
 use onecall_core::{ItemId, ServerName, ServerQuestion, ServerQuestionKind};
-use onecall_gateway::{Gateway, ResumeError, RunAnswer, RunStatus, RunWatch, WaitingRun};
+use onecall_gateway::{
+    AcceptedConfiguration, Gateway, ResumeError, RunAnswer, RunStatus, RunWatch, WaitingRun,
+};
 use rmcp::RoleServer;
 use rmcp::service::Peer;
 use serde_json::Value;
@@ -52,8 +54,13 @@ pub(crate) enum WaitError {
     #[error("there is no run '{0}' that waited for approval or could be continued")]
     Unknown(String),
     /// The run cannot be continued here.
-    #[error(transparent)]
-    Resume(ResumeError),
+    #[error("run {run} is not continued: {source}")]
+    Resume {
+        /// The identifier.
+        run: String,
+        /// The reason.
+        source: Box<ResumeError>,
+    },
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -162,7 +169,7 @@ async fn waits_until<F: Future<Output = ()>>(
 impl RunWaiter<'_> {
     /// Continues a run that no process executes.
     async fn resume(&self, watch: &mut RunWatch) -> Result<(), WaitError> {
-        match self.gateway.resume(watch.run()).await {
+        match self.gateway.resume(watch.run(), AcceptedConfiguration::Same).await {
             // Either way, the run has another state now.
             Ok(()) | Err(ResumeError::Ended | ResumeError::InPlace(_)) => Ok(()),
             Err(ResumeError::OwnedByOther) => {
@@ -170,7 +177,9 @@ impl RunWaiter<'_> {
                 Ok(())
             }
             Err(ResumeError::Store(error)) => Err(error.into()),
-            Err(error) => Err(WaitError::Resume(error)),
+            Err(error) => {
+                Err(WaitError::Resume { run: watch.run().to_string(), source: Box::new(error) })
+            }
         }
     }
 

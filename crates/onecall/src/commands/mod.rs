@@ -46,6 +46,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use onecall_clients::Switch;
+use onecall_gateway::AcceptedConfiguration;
 
 pub(crate) use approvals::{ApprovalsCommand, answered};
 pub(crate) use audit::AuditArguments;
@@ -185,7 +186,13 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Audit(arguments) => audit::audit(arguments, global),
         Command::Approvals { command } => approvals::approvals(command, global),
         Command::Ui(arguments) => ui::ui(&arguments, global),
-        Command::Resume { run, json } => resume::resume(&run, json, global),
+        Command::Resume { run, any_configuration, json } => {
+            let accepted = match any_configuration {
+                true => AcceptedConfiguration::Any,
+                false => AcceptedConfiguration::Same,
+            };
+            resume::resume(&run, accepted, json, global)
+        }
         Command::Cancel { run, json } => cancel::cancel(&run, json, global),
         Command::Logs(arguments) => logs::logs(&arguments, global),
         Command::Stats(arguments) => stats::stats(&arguments, global),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onecall_core::RunId;
 use onecall_core::text::{visible_json, visible_line};
-use onecall_gateway::{Gateway, ResumeError, RunAnswer};
+use onecall_gateway::{AcceptedConfiguration, Gateway, ResumeError, RunAnswer};
 use onecall_runtime::Observer;
 use serde_json::{Value, json};
 
@@ -18,7 +18,12 @@ use crate::terminal_questions::while_asking;
 use crate::{setup, store, waiting};
 
 /// Continues a run, waits for its end and prints its answer.
-pub(crate) fn resume(id: &str, as_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
+pub(crate) fn resume(
+    id: &str,
+    accepted: AcceptedConfiguration,
+    as_json: bool,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
     let run = match find_run(id, store::open(&loaded.config)?.durable_runs(true)?) {
         Ok(run) => run.id,
@@ -28,7 +33,7 @@ pub(crate) fn resume(id: &str, as_json: bool, global: &Global) -> anyhow::Result
     let live = Arc::new(LiveProgress::new(Echo::Nothing));
     let ended = runtime.block_on(async {
         let gateway = setup::gateway_on_demand(loaded)?;
-        let work = while_asking(&gateway, global, finish(&gateway, &run, &live));
+        let work = while_asking(&gateway, global, finish(&gateway, &run, accepted, &live));
         let running = live.connecting(work, || gateway.status());
         let ended = live.unless_interrupted(running).await;
         live.finish();
@@ -52,12 +57,13 @@ pub(crate) fn resume(id: &str, as_json: bool, global: &Global) -> anyhow::Result
 async fn finish(
     gateway: &Arc<Gateway>,
     run: &RunId,
+    accepted: AcceptedConfiguration,
     live: &Arc<LiveProgress>,
 ) -> Result<Arc<RunAnswer>, ResumeError> {
     let observer: Arc<dyn Observer> = Arc::clone(live) as Arc<dyn Observer>;
     let _follower = gateway.follow_run(run, observer);
-    gateway.resume(run).await?;
-    gateway.finish_run(run).await
+    gateway.resume(run, accepted).await?;
+    gateway.finish_run(run, accepted).await
 }
 
 /// Says why a run is not continued: as JSON like that of `onecall cancel`, or as a line on stderr.

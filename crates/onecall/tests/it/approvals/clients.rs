@@ -1,13 +1,15 @@
 //! Clients that ask their users: by a form while the request is open, or by a result that asks for
 //! input.
 
-use onecall_core::ApprovalWay;
+use std::time::Duration;
+
 use onecall_core::storage::QuestionState;
+use onecall_core::{ApprovalWay, Timestamp};
 use serde_json::{Value, json};
 use testkit::mcp::Session;
 use testkit::process::wait_until;
 
-use super::{Agent, DELETE_ONE, DELETED_ONE, Desk, waiting_run};
+use super::{Agent, DELETE_ONE, DELETED_ONE, Desk, STORE, waiting_run};
 use crate::support::TIMEOUT;
 
 impl Desk {
@@ -63,7 +65,7 @@ fn an_answer_from_elsewhere_closes_the_form() {
     let call = agent.start(DELETE_ONE);
     let item = desk.open_item();
     // The form is on its way before the answer is given.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(500));
     desk.approve(&item);
     assert_eq!(agent.0.finish_call(call).text, DELETED_ONE);
     let form = agent.0.client().server_requests()[0]["id"].clone();
@@ -209,5 +211,31 @@ fn a_user_who_closes_the_form_of_a_result_is_not_asked_again() {
     let state = client.asks(DELETE_ONE, &json!({}));
     let closed = client.execute(DELETE_ONE, &reply(&state, &json!({ "action": "cancel" })));
     assert!(text(&closed.expect("a result")).starts_with("[Script waiting for approval]\n"));
+    assert_eq!(desk.deletions(), 0);
+}
+
+#[test]
+fn a_state_that_has_expired_names_the_run() {
+    let desk = Desk::new(&json!({ "wait_seconds": 0 }));
+    let mut agent = desk.agent();
+    let run = waiting_run(&agent.execute(DELETE_ONE));
+    let item = desk.open_item();
+    agent.0.client().kill();
+    let database = rusqlite::Connection::open(desk.home.path(STORE)).expect("a store");
+    let soon = Timestamp::now().after(Duration::from_secs(4)).0;
+    let update = "UPDATE questions SET expires_ms = ?1";
+    assert_eq!(database.execute(update, [soon]).expect("a question"), 1);
+    drop(database);
+    let mut client = Modern::new(&desk, "modern");
+    let arguments = json!({ "run": run });
+    let asked = client.call("continue_program", &arguments, &json!({})).expect("a result");
+    let state = asked["requestState"].as_str().expect("a state").to_owned();
+    let is_closed = || desk.question_state(&item) != QuestionState::Open;
+    assert!(wait_until(TIMEOUT, is_closed));
+    let approve = json!({ "action": "accept", "content": { "call_1": "approve" } });
+    let stale = client.call("continue_program", &arguments, &reply(&state, &approve));
+    let error = stale.expect_err("it is refused");
+    let message = format!("the requestState has expired: call continue_program with run \"{run}\"");
+    assert!(error.message.contains(&message), "{error:?}");
     assert_eq!(desk.deletions(), 0);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::process::wait_until;
 
 use super::{Agent, DELETE_ONE, DELETED_ONE, Desk, STORE, waiting_run};
-use crate::support::TIMEOUT;
+use crate::support::{CommandResult, TIMEOUT, finish};
 
 const READ_AND_DELETE: &str = r#"
     print(await mcp__files__read(path="/a"))
@@ -37,6 +37,11 @@ impl Desk {
         self.home.replace_config(&config);
     }
 
+    fn resume_on_command_line(&self, run: &RunId, options: &[&str]) -> CommandResult {
+        let arguments = [&["resume", run.as_str()], options].concat();
+        finish(self.home.onecall_with_config(&arguments))
+    }
+
     /// Continues a run, and checks that it stops for this reason.
     fn check_stops(&self, run: &RunId, reason: &str) {
         let answer = self.agent().resume(run.as_str());
@@ -55,7 +60,34 @@ fn another_definition_of_a_tool_stops_the_run() {
         tools["tools"][0]["inputSchema"]["properties"]["force"] = json!({ "type": "boolean" });
         *script = json!(tools.to_string());
     });
-    desk.check_stops(&run, "the definition of 'mcp__files__delete' has changed since the call");
+    // The arguments of its server are another configuration, too.
+    let resumed = desk.resume_on_command_line(&run, &["--any-configuration"]);
+    let reason = "the definition of 'mcp__files__delete' has changed since the call";
+    assert!(resumed.code == Some(1) && resumed.stdout.contains(reason), "{resumed:?}");
+    assert_eq!((desk.deletions(), desk.received.calls("read")), (0, 1));
+}
+
+/// Two projects may share a store, and have servers of the same name.
+#[test]
+fn a_run_of_another_configuration_is_continued_only_if_a_person_says_so() {
+    let (desk, run) = left_waiting();
+    desk.approve(&desk.open_item());
+    desk.change_config(|config| config["tools"] = json!({ "block": ["mcp__files__stuck"] }));
+    let reason = format!(
+        "run {run} is not continued: it began with another configuration, which has other servers, tools \
+         or rules. `onecall resume {run}` continues it: with `--config` and the file that it began with, \
+         or with `--any-configuration` and the servers and rules of this one"
+    );
+    let mut agent = desk.agent();
+    let refused = agent.resume(run.as_str());
+    assert_eq!(refused.text, format!("[Script execution failed]\n{reason}"));
+    end(agent);
+    let refused = desk.resume_on_command_line(&run, &[]);
+    assert_eq!((refused.code, refused.stderr), (Some(1), format!("error: {reason}\n")));
+    assert_eq!((desk.deletions(), desk.received.calls("read")), (0, 1));
+    let resumed = desk.resume_on_command_line(&run, &["--any-configuration"]);
+    assert_eq!(resumed.stdout, "[Script executed successfully]\nread\ndeleted\n");
+    assert_eq!((desk.deletions(), desk.received.calls("read")), (1, 1));
 }
 
 #[test]
@@ -113,6 +145,10 @@ fn a_run_is_continued_once_its_configuration_is_back() {
     desk.approve(&desk.open_item());
     desk.wait_until_ended(&later);
     assert_eq!((desk.state(&run), desk.deletions()), (DurableState::Waiting, 1));
+    let log = agent.0.client().stderr();
+    let problem =
+        format!("run {run} has been answered, but cannot be continued: it belongs to another");
+    assert_eq!(log.matches(&problem).count(), 1, "{log}");
     desk.change_config(|config| _ = config.as_object_mut().map(|it| it.remove("tools")));
     desk.wait_until_ended(&run);
     assert_eq!(agent.resume(&run).text, DELETED_ONE);

@@ -9,11 +9,14 @@ mod followers;
 mod in_place;
 mod leaving;
 mod many;
+mod places;
+mod policies;
 mod pruning;
 mod restart;
 mod store_trouble;
 mod unknown_outcome;
 pub mod webhook;
+mod what_asks;
 
 use std::path::PathBuf;
 use std::sync::Arc;

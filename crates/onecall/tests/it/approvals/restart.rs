@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use onecall_core::storage::{AnswerReceipt, DurableState, Journals as _};
-use onecall_core::{ApprovalScope, QuestionKind, RunId, Verdict};
+use onecall_core::storage::{AnswerReceipt, DurableState, Journals as _, LONGEST_CLOCK_ERROR};
+use onecall_core::{ApprovalScope, QuestionKind, RunId, Timestamp, Verdict};
 use serde_json::{Value, json};
 use testkit::mcp::ToolAnswer;
 use testkit::process::wait_until;
 
-use super::{Agent, DELETE_ONE, DELETED_ONE, Desk, waiting_run};
-use crate::support::{TIMEOUT, has_system_python};
+use super::{Agent, DELETE_ONE, DELETED_ONE, Desk, files, waiting_run};
+use crate::support::{TIMEOUT, fixture, has_system_python};
 
 /// How long a run of a killed gateway may take to be taken up: its lease has to end first.
 const TAKEN_UP: Duration = Duration::from_secs(60);
@@ -66,6 +66,57 @@ fn a_run_that_waits_long_needs_no_worker() {
     desk.wait_until_ended(&run);
     assert_eq!(agent.resume(&run).text, DELETED_ONE);
     assert_eq!(desk.deletions(), 1);
+}
+
+/// The lease of the killed gateway seems to last for two days more.
+#[test]
+fn a_clock_that_was_set_back_delays_no_run() {
+    let desk = Desk::new(&json!({ "wait_seconds": 0 }));
+    let mut agent = desk.agent();
+    let run = waiting_run(&agent.execute(DELETE_ONE));
+    agent.0.client().kill();
+    let stored = desk.only_run();
+    let (lease, length) = (stored.lease.expect("a lease"), Duration::from_secs(15));
+    let later = Timestamp::now().after(2 * LONGEST_CLOCK_ERROR);
+    let store = desk.store();
+    let lost = store.renew_leases(&[(stored.id, lease.fence)], later, length).expect("a store");
+    assert_eq!(lost, []);
+    let runs = crate::support::finish(desk.home.onecall_with_config(&["runs"]));
+    assert!(!runs.stdout.contains("running"), "{}", runs.stdout);
+    desk.approve(&desk.open_item());
+    let mut agent = desk.agent();
+    assert_eq!(finish(&mut agent, &run).text, DELETED_ONE);
+    assert_eq!(desk.deletions(), 1);
+}
+
+/// Two megabytes from a server, which the continued program gets from its journal.
+#[test]
+fn a_large_value_survives_its_gateway() {
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let path = log.path().display().to_string();
+    let desk = Desk::new(&json!({ "wait_seconds": 0 }));
+    let servers = [files(&desk.home.text_path("received")), fixture("fixture", &["--log", &path])];
+    let approvals = json!({ "ask": ["mcp__files__delete"], "wait_seconds": 0 });
+    desk.home.replace_config(&json!({ "servers": servers, "approvals": approvals }));
+    let mut agent = desk.agent();
+    let run = waiting_run(&agent.execute(
+        r#"
+        import hashlib
+        value = await mcp__fixture__echo(value="".join(chr(97 + i * i % 26) for i in range(2_000_000)))
+        print(len(value), hashlib.sha256(value.encode()).hexdigest()[:8])
+        print(await mcp__files__delete(path="/a"))
+        print(len(value), hashlib.sha256(value.encode()).hexdigest()[:8])
+        "#,
+    ));
+    agent.0.client().kill();
+    desk.end_leases();
+    desk.approve(&desk.open_item());
+    let text = finish(&mut desk.agent(), &run).text;
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let [before, "deleted", after] = lines[..] else { panic!("{text}") };
+    assert!(before == after && before.starts_with("2000000 "), "{text}");
+    let sent = std::fs::read_to_string(log.path()).expect("a log");
+    assert_eq!((sent.matches("tools/call").count(), desk.deletions()), (1, 1));
 }
 
 #[test]

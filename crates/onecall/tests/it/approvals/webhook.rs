@@ -7,8 +7,10 @@ use std::thread;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
+use testkit::process::wait_until;
 
 use super::{DELETE_ONE, DELETED_ONE, Desk};
+use crate::support::TIMEOUT;
 
 /// A request as the receiver sees it.
 pub struct Announcement {
@@ -27,7 +29,15 @@ pub fn receive(listener: &TcpListener, status: &str) -> Announcement {
 
 /// Receives one request, whose sender waits for its answer on this stream.
 pub fn receive_without_answer(listener: &TcpListener) -> (Announcement, TcpStream) {
-    let (stream, _) = listener.accept().expect("a connection");
+    listener.set_nonblocking(true).expect("a listener");
+    let mut connection = None;
+    wait_until(TIMEOUT, || {
+        connection = listener.accept().ok();
+        connection.is_some()
+    });
+    let (stream, _) = connection.expect("a connection");
+    stream.set_nonblocking(false).expect("a stream");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a stream");
     let mut reader = BufReader::new(stream);
     let (mut length, mut timestamp, mut signature) = (0, String::new(), String::new());
     loop {
