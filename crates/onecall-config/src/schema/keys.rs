@@ -613,7 +613,7 @@ pub(crate) const APPROVALS: &[Key] = &[
         "hints",
         ValueKind::List(&ValueKind::Choice(&["destructive", "writes", "open-world"])),
         "[]",
-        "Kinds of tools whose calls need an approval, by the annotations of their servers. A tool without annotations counts as all three.",
+        "Kinds of tools whose calls need an approval, by the annotations of their servers. A tool without annotations counts as all three. Functions such as `read_resource` count as none.",
     ),
     key(
         "wait_seconds",

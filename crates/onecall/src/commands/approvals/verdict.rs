@@ -98,18 +98,19 @@ pub(super) enum UnfitAnswer {
 impl ApproveArguments {
     /// The answer that the options stand for.
     pub(super) fn choice(&self) -> anyhow::Result<Choice> {
-        let json = |text: &str, option: &str| {
+        let json = |text: &str, option: &str, advice: &str| {
             serde_json::from_str::<Value>(text)
-                .with_context(|| format!("what follows {option} is not JSON"))
+                .with_context(|| format!("what follows {option} is not JSON{advice}"))
         };
         if let Some(result) = &self.happened {
-            return Ok(Choice::Happened { result: json(result, "--happened")? });
+            let advice = r#"; a text has quotation marks, as in '"done"'"#;
+            return Ok(Choice::Happened { result: json(result, "--happened", advice)? });
         }
         if self.not_happened {
             return Ok(Choice::NotHappened);
         }
         let arguments = self.arguments.as_deref();
-        let arguments = arguments.map(|text| json(text, "--arguments")).transpose()?;
+        let arguments = arguments.map(|text| json(text, "--arguments", "")).transpose()?;
         let is_object = arguments.as_ref().is_none_or(Value::is_object);
         ensure!(is_object, "what follows --arguments is not a JSON object");
         let reach = match self.until {
