@@ -54,7 +54,7 @@ pub use program::{
     nesting_depth,
 };
 pub use python::{is_keyword_argument, python_signature, python_signature_with};
-pub use python_text::is_like_python_literal;
+pub use python_text::{PythonText, is_like_json};
 pub use server::{ServerMatch, match_server};
 pub use shape::Shape;
 pub use shown_definition::{

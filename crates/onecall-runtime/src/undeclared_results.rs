@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use onecall_catalog::is_like_python_literal;
+use onecall_catalog::{PythonText, is_like_json};
 use onecall_core::text::visible_line;
 use onecall_core::{CallableName, ErrorSummary, Language, ToolValue};
 
@@ -16,8 +16,18 @@ const KEPT_BYTES: usize = 300;
 const SHOWN_CHARS: usize = 60;
 
 /// The exceptions of programs that use a value of another type than they expect.
-const PYTHON_ERRORS: [&str; 6] =
-    ["AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValueError"];
+/// `ast.literal_eval` and `parsePythonLiteral` raise a `SyntaxError`; a program whose own syntax is
+/// wrong has no results.
+const PYTHON_ERRORS: [&str; 8] = [
+    "AttributeError",
+    "IndexError",
+    "JSONDecodeError",
+    "KeyError",
+    "StopIteration",
+    "SyntaxError",
+    "TypeError",
+    "ValueError",
+];
 const TYPESCRIPT_ERRORS: [&str; 2] = ["SyntaxError", "TypeError"];
 
 /// The last results of tools whose servers declare no result type.
@@ -37,8 +47,10 @@ struct UndeclaredResult {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResultKind {
-    /// Text that is not JSON, and looks like a value that Python printed.
+    /// Text that is not JSON but a literal as Python prints it.
     PythonLiteral,
+    /// Text that is not JSON but a value as Python prints it, which is no literal.
+    PythonExpression,
     Text,
     List,
     Object,
@@ -81,9 +93,8 @@ impl UndeclaredResults {
             Language::Python => &PYTHON_ERRORS,
             Language::TypeScript => &TYPESCRIPT_ERRORS,
         };
-        // A syntax error of the program itself has no position in a running program.
-        let is_about_values = errors.contains(&error.kind.as_str())
-            && (error.kind != "SyntaxError" || error.message.contains("JSON"));
+        let mut kinds = std::iter::once(&error.kind).chain(&error.inner_kinds);
+        let is_about_values = kinds.any(|kind| errors.contains(&kind.as_str()));
         let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = results.iter().filter(|_| is_about_values);
         shown.map(|result| result.remark(language)).collect()
@@ -100,27 +111,34 @@ fn decoded_string(text: &str) -> Option<String> {
 
 impl ResultKind {
     fn of(text: &str, is_json: bool, is_string: bool) -> Self {
-        let text = text.trim_start();
-        match text.chars().next() {
-            Some('[' | '{' | '(') if !is_json && is_like_python_literal(text) => {
-                Self::PythonLiteral
-            }
-            Some('[') if !is_string => Self::List,
-            Some('{') if !is_string => Self::Object,
+        let first = text.trim_start().chars().next();
+        match first {
+            Some('[' | '{') if is_json || (!is_string && is_like_json(text)) => match first {
+                Some('[') => Self::List,
+                _ => Self::Object,
+            },
             Some('0'..='9' | '-' | 't' | 'f' | 'n') if is_json => Self::Other,
-            _ => Self::Text,
+            _ => match PythonText::of(text) {
+                Some(PythonText::Literal) => Self::PythonLiteral,
+                Some(PythonText::Expression) => Self::PythonExpression,
+                None => Self::Text,
+            },
         }
+    }
+
+    fn is_text(self) -> bool {
+        matches!(self, Self::PythonLiteral | Self::PythonExpression | Self::Text)
     }
 
     fn name(self, language: Language) -> &'static str {
         match (self, language) {
-            (Self::PythonLiteral | Self::Text, Language::Python) => "str",
-            (Self::PythonLiteral | Self::Text, Language::TypeScript) => "a string",
+            (_, Language::Python) if self.is_text() => "str",
+            (_, Language::TypeScript) if self.is_text() => "a string",
             (Self::List, Language::Python) => "list",
             (Self::List, Language::TypeScript) => "an array",
             (Self::Object, Language::Python) => "dict",
             (Self::Object, Language::TypeScript) => "an object",
-            (Self::Other, _) => "a plain value",
+            _ => "a plain value",
         }
     }
 }
@@ -132,7 +150,7 @@ impl UndeclaredResult {
         if !self.is_complete || line.chars().nth(SHOWN_CHARS).is_some() {
             shown.push('…');
         }
-        if matches!(self.kind, ResultKind::PythonLiteral | ResultKind::Text) {
+        if self.kind.is_text() {
             shown = format!("\"{shown}\"");
         }
         let advice = match (self.kind, language) {
@@ -141,6 +159,10 @@ impl UndeclaredResult {
             }
             (ResultKind::PythonLiteral, Language::TypeScript) => {
                 "; it is a Python literal, not JSON: parsePythonLiteral(text) reads it"
+            }
+            (ResultKind::PythonExpression, _) => {
+                "; it is text as Python prints objects, which no parser reads: search it with a \
+                 regular expression"
             }
             _ => "",
         };
@@ -172,6 +194,25 @@ mod tests {
             ("\"[1]\"", "mcp__s__t returned str: \"[1]\"", "mcp__s__t returned a string: \"[1]\""),
             ("[1, 2]", "mcp__s__t returned list: [1, 2]", "mcp__s__t returned an array: [1, 2]"),
             (
+                "[1, 'x', None]",
+                "mcp__s__t returned str: \"[1, 'x', None]\"; it is a Python literal, not JSON: \
+                 ast.literal_eval(text) reads it",
+                "mcp__s__t returned a string: \"[1, 'x', None]\"; it is a Python literal, not JSON: \
+                 parsePythonLiteral(text) reads it",
+            ),
+            (
+                "[datetime.date(2026, 1, 1)]",
+                "mcp__s__t returned str: \"[datetime.date(2026, 1, 1)]\"; it is text as Python \
+                 prints objects, which no parser reads: search it with a regular expression",
+                "mcp__s__t returned a string: \"[datetime.date(2026, 1, 1)]\"; it is text as Python \
+                 prints objects, which no parser reads: search it with a regular expression",
+            ),
+            (
+                "[INFO] started",
+                "mcp__s__t returned str: \"[INFO] started\"",
+                "mcp__s__t returned a string: \"[INFO] started\"",
+            ),
+            (
                 "two\nlines",
                 "mcp__s__t returned str: \"two\\u{a}lines\"",
                 "mcp__s__t returned a string: \"two\\u{a}lines\"",
@@ -180,7 +221,7 @@ mod tests {
             assert_eq!(remark(text, Language::Python), python);
             assert_eq!(remark(text, Language::TypeScript), typescript);
         }
-        let long = remark(&format!("{{\"rows\": [{}]}}", "1, ".repeat(500)), Language::Python);
+        let long = remark(&format!("{{\"rows\": [{}1]}}", "1, ".repeat(500)), Language::Python);
         assert!(long.ends_with("1, 1…") || long.ends_with(",…") || long.ends_with(" …"), "{long}");
         assert_eq!(long.chars().filter(|it| *it == '…').count(), 1);
     }
@@ -196,6 +237,14 @@ mod tests {
             results.remarks(&error, Language::Python)
         };
         assert_eq!(named("KeyError"), ["c returned str: \"c\"", "b returned str: \"b\""]);
+        assert_eq!(named("SyntaxError").len(), 2);
         assert_eq!(named("ToolError"), [""; 0]);
+        let group = |inner: &str| ErrorSummary {
+            kind: "ExceptionGroup".to_owned(),
+            inner_kinds: vec![inner.to_owned()],
+            ..ErrorSummary::default()
+        };
+        assert_eq!(results.remarks(&group("KeyError"), Language::Python).len(), 2);
+        assert_eq!(results.remarks(&group("ToolError"), Language::Python), [""; 0]);
     }
 }

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::key::is_field_name;
 use super::{Field, Kind, MAX_FIELDS, ObjectShape, Shape};
-use crate::python_text::is_like_python_literal;
+use crate::python_text::PythonText;
 
 /// The deepest level that is read.
 pub(crate) const MAX_DEPTH: usize = 6;
@@ -40,9 +40,9 @@ impl Shape {
 }
 
 fn text_kind(text: &str) -> Kind {
-    match is_like_python_literal(text) {
-        true => Kind::PythonLiteral,
-        false => Kind::String,
+    match PythonText::of(text) {
+        Some(PythonText::Literal) => Kind::PythonLiteral,
+        Some(PythonText::Expression) | None => Kind::String,
     }
 }
 

@@ -31,6 +31,22 @@ fn a_failure_on_an_undeclared_value_names_what_the_tool_returned() {
     let missing = "rows = await mcp__fixture__rows(count=1)\nrows['total']";
     let named = last(&failed(&gateway.execute(missing))).unwrap_or_default();
     assert!(named.starts_with("[mcp__fixture__rows returned list: [{"), "{named}");
+    // A program that does what the remark says, for a tool that answers something else this time.
+    let text = "Database error: no such table";
+    for code in [
+        format!("import ast\nast.literal_eval(await mcp__fixture__echo(value='{text}'))"),
+        format!(
+            "import ast, asyncio\nasync def read():\n    ast.literal_eval(await \
+             mcp__fixture__echo(value='{text}'))\nasync with asyncio.TaskGroup() as group:\n    \
+             group.create_task(read())"
+        ),
+    ] {
+        let named = last(&failed(&gateway.execute(&code))).unwrap_or_default();
+        assert_eq!(named, format!("[mcp__fixture__echo returned str: \"{text}\"]"));
+    }
+    let code = format!("parsePythonLiteral(await mcp__fixture__echo({{ value: '{text}' }}))");
+    let named = last(&failed(&gateway.execute_typescript(&code))).unwrap_or_default();
+    assert_eq!(named, format!("[mcp__fixture__echo returned a string: \"{text}\"]"));
     // A failure that has nothing to do with values, and a tool that declares its result.
     for code in [
         "await mcp__fixture__echo(value=1)\nraise RuntimeError('x')",
