@@ -141,15 +141,17 @@ PYTHON_TYPES = {
 }
 
 
-def contradiction(world, calls, owners):
-    """The argument of a ground truth that BFCL's own schema does not allow, if there is one."""
+def contradiction(world, calls, owners, refusal=None):
+    """The argument of a ground truth that BFCL's own schema does not allow, if there is one. With the
+    text of a refusal, only an argument that it names counts."""
     for call in calls:
         parsed = ast.parse(call.strip(), mode="eval").body
         schema = world.schemas[owners[parsed.func.id], parsed.func.id]["properties"]
         for keyword in parsed.keywords:
             value = ast.literal_eval(keyword.value)
             kind = schema.get(keyword.arg, {}).get("type")
-            if kind in PYTHON_TYPES and not isinstance(value, PYTHON_TYPES[kind]):
+            is_contrary = kind in PYTHON_TYPES and not isinstance(value, PYTHON_TYPES[kind])
+            if is_contrary and (refusal is None or f" {keyword.arg}: " in refusal):
                 return f"{call}: BFCL's schema of `{keyword.arg}` says {kind}"
     return None
 
@@ -202,7 +204,7 @@ def run(gateway, world, task, turns):
             difference = {
                 "kind": "program failed",
                 "details": failed,
-                "explained": contradiction(world, calls, owners),
+                "explained": contradiction(world, calls, owners, failed),
             }
         else:
             responses.extend(response(line) for line in printed.splitlines())
