@@ -62,7 +62,7 @@ fn help_prints_how_to_call_a_tool() {
         assert_eq!(printed(&gateway.execute_typescript(code)), add, "{code}");
     }
     let read = "await read_resource({ uri: string; server?: string }): Promise<unknown>  \
-                // not declared; print a small result first\n\
+                // not declared; JSON text arrives parsed: print a small result first\n\
                 A resource: its text, or a dict with mimeType and base64 blob.\n";
     for code in ["help(read_resource)", "help('read_resource')", "help(tools.read_resource)"] {
         assert_eq!(printed(&gateway.execute_typescript(code)), read, "{code}");
@@ -228,6 +228,54 @@ fn values_arrive_unchanged_or_the_call_fails() {
     ]);
 }
 
+/// The check sees only what certainly runs; the promise of a call sees the rest.
+#[test]
+fn a_promise_that_is_used_as_a_result_fails_the_program() {
+    let mut gateway = Gateway::new();
+    for used in [
+        "rows.length",
+        "rows[0]",
+        "rows?.items",
+        "`${rows}`",
+        "rows + 1",
+        "[...rows]",
+        "Object.entries({ rows }).map(([, it]) => it.map(String))",
+        "JSON.stringify({ rows })",
+        "(() => { const { items } = rows; return items })()",
+        "Promise.all(rows)",
+    ] {
+        let code = format!(
+            "if (Date.now() > 0) {{\n  const rows = mcp__fixture__rows({{ count: 2 }});\n  \
+             console.log(await ({used}));\n}}"
+        );
+        let text = failed(&gateway.execute_typescript(&code));
+        let message = "TypeError: the result of mcp__fixture__rows() on line 2 is used and was never \
+                       awaited; write (await mcp__fixture__rows(...))";
+        assert!(text.contains(message), "{used}: {text}");
+    }
+    let code = "
+        const add = (a: number) => mcp__fixture__add({ a, b: 1 });
+        const both = async () => add(2);
+        const call = add(1);
+        console.log(call instanceof Promise, typeof call.then, Object.prototype.toString.call(call));
+        console.log(call, await call, call, [call]);
+        console.log(await Promise.resolve(add(3)), await Promise.race([add(4)]), await both());
+        console.log(await Promise.all([add(5), both()]), await Promise.any([add(6)]));
+        console.log((await Promise.allSettled([add(7)]))[0].status);
+        console.log(await add(8).then((it) => it + 1).finally(() => 0), await add(9).catch(() => 0));
+        for await (const it of [add(10)]) console.log(it);
+        const wait = async function* () { yield add(11); };
+        for await (const it of wait()) console.log(it);
+        console.log(await Array.fromAsync([add(12)]), typeof add(13), !add(14), add(15) === call);
+    ";
+    assert_eq!(
+        printed(&gateway.execute_typescript(code)),
+        "true function [object Promise]\n\
+         Promise { 2 } 2 Promise { 2 } [ Promise { 2 } ]\n\
+         4 5 3\n[ 6, 3 ] 7\nfulfilled\n10 10\n11\n12\n[ 13 ] object false false\n"
+    );
+}
+
 #[test]
 fn objects_arrive_as_the_data_they_stand_for() {
     let send = |value: &str| {
@@ -351,7 +399,7 @@ fn failures_name_the_line_of_their_author() {
                        ^
     ReferenceError: fetch is not available: programs reach the outside only through tools
         at <program>:1:20
-    [Programs have no network]
+    [Programs have no network. What they need from outside has to come from another tool (search_tools) or from the user]
     ");
 }
 

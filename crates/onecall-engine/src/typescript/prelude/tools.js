@@ -50,13 +50,44 @@
     return named;
   };
 
+  // The name of the call of each promise, and the error that it would fail with.
+  const made = new o.WeakMap();
+  // What `await` and the functions of `Promise` read of a promise.
+  const OF_PROMISES = { __proto__: null, then: true, catch: true, finally: true, constructor: true };
+
+  // Fails the use of a promise as if it were the result.
+  const checkUse = (promise, key) => {
+    if (typeof key === "symbol" ? key !== o.iterator : OF_PROMISES[key] === true) return;
+    const call = o.weakMapGet(made, promise);
+    if (call === undefined) return;
+    const [, after] = o.split(native.stack(hooks.rawStack(call.failure)), ">:", 2);
+    const line = after === undefined ? "" : ` on line ${o.split(after, ":", 1)[0]}`;
+    throw new o.TypeError(
+      `the result of ${call.name}()${line} is used and was never awaited; write (await ${call.name}(...))`,
+    );
+  };
+
+  // The prototype of the promises of calls. They have no properties of their own, so it sees each
+  // that is read.
+  function CallPromise() {}
+  CallPromise.prototype = new Proxy(o.create(o.Promise.prototype), {
+    __proto__: null,
+    get(target, key, receiver) {
+      if (receiver !== null && typeof receiver === "object") checkUse(receiver, key);
+      return o.get(target, key, receiver);
+    },
+  });
+
   const call = (name, parameters, args, isFresh) => {
     if (hooks.hasExited()) throw hooks.exitError();
     const failure = new ToolError();
-    return new o.Promise((resolve, reject) => {
+    const start = (resolve, reject) => {
       const id = native.call(hooks, name, argumentsOf(name, parameters, args), isFresh, failure);
       o.mapSet(pending, id, { name, failure, resolve, reject });
-    });
+    };
+    const promise = o.construct(o.Promise, [start], CallPromise);
+    o.weakMapSet(made, promise, { name, failure });
+    return promise;
   };
 
   const withName = (name, tool) => {
