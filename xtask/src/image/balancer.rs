@@ -25,8 +25,7 @@ pub(super) fn check() -> Result<(), String> {
     }
     let gateways = Gateways::start()?;
     let expect = |what: &str, method: &str, path: &str, status: u16, sent: usize| {
-        // A gateway that has failed gets no request for some seconds.
-        let nginx = Nginx::start(&gateways)?;
+        let nginx = Nginx::start(gateways.addresses)?;
         let answered = nginx.request(method, path)?.status()?;
         let times = gateways.requests_for(path);
         report(what, (answered, times) == (status, sent)).map_err(|error| {
@@ -37,7 +36,15 @@ pub(super) fn check() -> Result<(), String> {
     expect("nginx sends no request twice whose gateway died", "POST", "/dies", 502, 1)?;
     expect("nginx sends a request on that a gateway refused", "POST", "/refuses", 200, 2)?;
     expect("nginx asks another gateway if one dies at a read", "GET", "/dies-reading", 200, 2)?;
-    let nginx = Nginx::start(&gateways)?;
+    let nginx = Nginx::start(gateways.addresses)?;
+    // Every gateway answers 503 for a session whose own gateway stops.
+    let answered = nginx.statuses(["/refuses-always", "/well"])?;
+    report("nginx sends requests to gateways that have refused one", answered == [503, 200])?;
+    let [live, _] = gateways.addresses;
+    let nginx = Nginx::start([live, closed_address()?])?;
+    let answered = nginx.statuses(["/well"; 2])?;
+    report("nginx asks another gateway if one cannot be reached", answered == [200, 200])?;
+    let nginx = Nginx::start(gateways.addresses)?;
     let mut events = nginx.request("GET", "/events")?;
     report("nginx passes events on as they come", events.reads("first")?)?;
     gateways.send_next_event();
@@ -102,7 +109,7 @@ impl Shared {
             };
             match path.as_str() {
                 "/dies" | "/dies-reading" if is_first => return Ok(()),
-                "/refuses" if is_first => {
+                path if path == "/refuses-always" || (path == "/refuses" && is_first) => {
                     connection.write_all(
                         b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n",
                     )?;
@@ -140,6 +147,12 @@ fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<String>> {
     Ok(first.split(' ').nth(1).map(str::to_owned))
 }
 
+/// An address at which nothing listens.
+fn closed_address() -> Result<SocketAddr, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    listener.local_addr().map_err(|error| error.to_string())
+}
+
 /// A running nginx, which ends with this.
 struct Nginx {
     process: Child,
@@ -147,9 +160,9 @@ struct Nginx {
 }
 
 impl Nginx {
-    /// Starts nginx with `deploy/nginx.conf`, with the addresses of `gateways` and a free port. An nginx before
+    /// Starts nginx with `deploy/nginx.conf`, with these addresses of gateways and a free port. An nginx before
     /// 1.27.3 resolves no names while it runs, and there are none here.
-    fn start(gateways: &Gateways) -> Result<Self, String> {
+    fn start(gateways: [SocketAddr; 2]) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
         let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let address = free.map_err(failed)?;
@@ -157,11 +170,11 @@ impl Nginx {
         fs::create_dir_all(&folder).map_err(failed)?;
         let mut text =
             fs::read_to_string(cargo::root().join("deploy/nginx.conf")).map_err(failed)?;
-        let [one, other] = gateways.addresses;
+        let [one, other] = gateways;
         let changes = [
             ("  resolver 127.0.0.11 valid=5s ipv6=off;\n", String::new()),
-            ("server gateway-1:8808 resolve;", format!("server {one};")),
-            ("server gateway-2:8808 resolve;", format!("server {other};")),
+            ("server gateway-1:8808 resolve ", format!("server {one} ")),
+            ("server gateway-2:8808 resolve ", format!("server {other} ")),
             ("listen 8808;", format!("listen {address};")),
         ];
         for (from, to) in changes {
@@ -195,6 +208,12 @@ impl Nginx {
             thread::sleep(Duration::from_millis(20));
         }
         Ok(nginx)
+    }
+
+    /// The statuses of two requests, one after the other.
+    fn statuses(&self, paths: [&str; 2]) -> Result<[u16; 2], String> {
+        let [one, other] = paths;
+        Ok([self.request("POST", one)?.status()?, self.request("POST", other)?.status()?])
     }
 
     fn request(&self, method: &str, path: &str) -> Result<Response, String> {
