@@ -37,9 +37,9 @@ pub(super) fn check() -> Result<(), String> {
     expect("nginx sends a request on that a gateway refused", "POST", "/refuses", 200, 2)?;
     expect("nginx asks another gateway if one dies at a read", "GET", "/dies-reading", 200, 2)?;
     let nginx = Nginx::start(gateways.addresses)?;
-    // Every gateway answers 503 for a session whose own gateway stops.
-    let answered = nginx.statuses(["/refuses-always", "/well"])?;
-    report("nginx sends requests to gateways that have refused one", answered == [503, 200])?;
+    // The second gateway stops. The first one passes on what it answers for a session.
+    let answered = nginx.statuses(["/its-session", "/stopping"])?;
+    report("nginx keeps a gateway that passes a refusal on", answered == [503, 200])?;
     let [live, _] = gateways.addresses;
     let nginx = Nginx::start([live, closed_address()?])?;
     let answered = nginx.statuses(["/well"; 2])?;
@@ -74,12 +74,12 @@ impl Gateways {
         let address =
             |listener: &TcpListener| listener.local_addr().map_err(|error| error.to_string());
         let addresses = [address(&listeners[0])?, address(&listeners[1])?];
-        for listener in listeners {
+        for (number, listener) in listeners.into_iter().enumerate() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 for connection in listener.incoming().flatten() {
                     let shared = Arc::clone(&shared);
-                    thread::spawn(move || _ = shared.serve(&connection));
+                    thread::spawn(move || _ = shared.serve(number, &connection));
                 }
             });
         }
@@ -97,8 +97,8 @@ impl Gateways {
 }
 
 impl Shared {
-    /// Answers the requests of a connection.
-    fn serve(&self, mut connection: &TcpStream) -> std::io::Result<()> {
+    /// Answers the requests of a connection to the gateway with this number.
+    fn serve(&self, number: usize, mut connection: &TcpStream) -> std::io::Result<()> {
         let mut reader = BufReader::new(connection);
         while let Some(path) = read_request(&mut reader)? {
             let is_first = {
@@ -109,7 +109,10 @@ impl Shared {
             };
             match path.as_str() {
                 "/dies" | "/dies-reading" if is_first => return Ok(()),
-                path if path == "/refuses-always" || (path == "/refuses" && is_first) => {
+                path if path == "/its-session"
+                    || (path == "/stopping" && number == 1)
+                    || (path == "/refuses" && is_first) =>
+                {
                     connection.write_all(
                         b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n",
                     )?;
