@@ -51,7 +51,14 @@ pub(super) struct Orphan {
     /// The number of its open questions.
     open: usize,
     /// Why it could not be continued when it had been answered. It is tried again: the reason may pass.
-    problem: Option<String>,
+    problem: Option<Problem>,
+}
+
+/// Why an answered run is not continued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Problem {
+    text: String,
+    is_logged: bool,
 }
 
 /// What the store says about the runs that wait.
@@ -183,14 +190,21 @@ impl DurableRuns {
         }
     }
 
-    /// Notes why a run that has been answered is not continued. A problem that repeats is logged once.
-    fn note_problem(&self, run: &RunId, problem: &str) {
+    /// Notes why a run that has been answered is not continued. A problem that repeats is logged once; that
+    /// the run belongs to another configuration only if no other gateway has continued it by the next look.
+    fn note_problem(&self, run: &RunId, text: &str) {
         let mut orphans = lock(&self.orphans);
         let Some(orphan) = orphans.get_mut(run) else { return };
-        if orphan.problem.as_deref() != Some(problem) {
-            tracing::warn!("run {run} has been answered, but cannot be continued: {problem}");
-            orphan.problem = Some(problem.to_owned());
+        let known = orphan.problem.take().filter(|known| known.text == text);
+        let is_to_be_logged = match &known {
+            Some(known) => !known.is_logged,
+            None => text != OTHER_CONFIGURATION,
+        };
+        if is_to_be_logged {
+            tracing::warn!("run {run} has been answered, but cannot be continued: {text}");
         }
+        let is_logged = is_to_be_logged || known.is_some();
+        orphan.problem = Some(Problem { text: text.to_owned(), is_logged });
     }
 
     /// Continues a run without a process; `why` completes a sentence about it. The error says why it

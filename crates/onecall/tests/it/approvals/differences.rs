@@ -145,12 +145,13 @@ fn a_run_is_continued_once_its_configuration_is_back() {
     desk.approve(&desk.open_item());
     desk.wait_until_ended(&later);
     assert_eq!((desk.state(&run), desk.deletions()), (DurableState::Waiting, 1));
-    let log = agent.0.client().stderr();
     let problem =
         format!("run {run} has been answered, but cannot be continued: it belongs to another");
-    assert_eq!(log.matches(&problem).count(), 1, "{log}");
+    assert!(wait_until(TIMEOUT, || agent.0.client().stderr().contains(&problem)));
     desk.change_config(|config| _ = config.as_object_mut().map(|it| it.remove("tools")));
     desk.wait_until_ended(&run);
     assert_eq!(agent.resume(&run).text, DELETED_ONE);
     assert_eq!(desk.deletions(), 2);
+    let log = agent.0.client().stderr();
+    assert_eq!(log.matches(&problem).count(), 1, "{log}");
 }
