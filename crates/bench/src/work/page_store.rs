@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use onecall_core::storage::{
-    Approvals as _, AuditDecision, AuditEntry, AuditEvent, AuditTrail as _, AuditedArguments,
-    AuditedCall, DurableRun, DurableState, Journals as _, Lease, Users as _,
+    Approvals as _, AuditDecision, AuditEntry, AuditEvent, AuditOutcome, AuditTrail as _,
+    AuditedArguments, AuditedCall, DurableRun, DurableState, Journals as _, Lease, Users as _,
 };
 use onecall_core::{
     AnsweredVerdict, ApprovalQuestion, ApprovalScope, ApprovalWay, CallableName, ItemId, Principal,
@@ -35,18 +35,24 @@ fn text(error: impl std::fmt::Display) -> String {
 /// Writes a row for each call of the newest runs, and two for each call of the largest one.
 pub fn add_audit_rows(path: &Path, now: Timestamp) -> Result<(), String> {
     let store = onecall_store::open_durable(path.to_owned(), 256);
-    let runs = (RUNS - AUDITED_RUNS..RUNS).flat_map(|run| {
-        (0..5).map(move |call| row(now, &format!("r{run:08}"), call, AuditDecision::Allow))
-    });
-    let large = (0..CALLS).flat_map(|call| {
-        [AuditDecision::Allow, AuditDecision::Ask].map(|decision| row(now, "large", call, decision))
-    });
+    let runs = (RUNS - AUDITED_RUNS..RUNS)
+        .flat_map(|run| (0..5).map(move |call| row(now, &format!("r{run:08}"), call, allowed())));
+    let large = (0..CALLS)
+        .flat_map(|call| [allowed(), ended()].map(|event| row(now, "large", call, event)));
     let rows: Vec<AuditEntry> = runs.chain(large).collect();
     rows.chunks(BATCH).try_for_each(|rows| store.append_audit(rows).map_err(text))
 }
 
-fn row(at: Timestamp, run: &str, call: u64, decision: AuditDecision) -> AuditEntry {
+fn allowed() -> AuditEvent {
     let arguments = AuditedArguments { sha256: String::new(), bytes: 20, text: None };
+    AuditEvent::Decided { decision: AuditDecision::Allow, rule: None, arguments }
+}
+
+fn ended() -> AuditEvent {
+    AuditEvent::Ended { outcome: AuditOutcome::Ok, cached: false, duration_us: 900 }
+}
+
+fn row(at: Timestamp, run: &str, call: u64, event: AuditEvent) -> AuditEntry {
     let (run, kind) = (run.to_owned(), "program".to_owned());
     AuditEntry {
         at,
@@ -54,7 +60,7 @@ fn row(at: Timestamp, run: &str, call: u64, decision: AuditDecision) -> AuditEnt
         groups: Vec::new(),
         client: "claude-code".to_owned(),
         call: Some(AuditedCall { run, kind, program: None, tool: tool(call), id: call }),
-        event: AuditEvent::Decided { decision, rule: None, arguments },
+        event,
     }
 }
 

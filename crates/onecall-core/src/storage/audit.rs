@@ -219,6 +219,12 @@ impl AuditEntry {
         self.call.as_ref().map_or("", |call| &call.tool)
     }
 
+    /// Whether the entry says what was decided about a call, by a rule or a person.
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        matches!(self.event, AuditEvent::Decided { .. } | AuditEvent::Answered { .. })
+    }
+
     /// Whether the entry says that a call may not be made: by a rule, or because a person denied it.
     #[must_use]
     pub fn is_denial(&self) -> bool {
@@ -250,6 +256,8 @@ pub struct AuditFilter {
     pub tool: Option<ToolPattern>,
     /// Only rows of the runs whose identifier begins with this.
     pub run: Option<RunId>,
+    /// Only rows of this run that decide about a call.
+    pub decisions_of: Option<RunId>,
     /// Only rows of this time or later.
     pub since: Option<Timestamp>,
     /// Only rows that deny a call.
@@ -271,6 +279,10 @@ impl AuditFilter {
             && self.run.as_ref().is_none_or(|run| entry.run().starts_with(run.as_str()))
             && self.since.is_none_or(|since| entry.at >= since)
             && (!self.denied || entry.is_denial())
+            && self
+                .decisions_of
+                .as_ref()
+                .is_none_or(|run| entry.run() == run.as_str() && entry.is_decision())
     }
 }
 

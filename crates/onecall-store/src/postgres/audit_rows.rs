@@ -136,7 +136,7 @@ pub(super) async fn select(
     queries: &Queries<'_>,
     filter: &AuditFilter,
 ) -> Result<Vec<AuditRow>, QueryError> {
-    let is_read_to_select = filter.tool.is_some() || filter.denied;
+    let is_read_to_select = filter.tool.is_some() || filter.denied || filter.decisions_of.is_some();
     let limit = filter.limit.unwrap_or(usize::MAX);
     let (mut selected, mut filter) = (Vec::new(), filter.clone());
     while selected.len() < limit {

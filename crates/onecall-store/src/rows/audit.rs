@@ -22,6 +22,9 @@ pub(crate) const BATCH: u64 = 5_000;
 /// One of these is in the content of each row that denies a call.
 const DENIALS: [&str; 2] = ["\"deny\"", "\"give_up\""];
 
+/// One of these is in the content of each row that decides about a call.
+const DECISIONS: [&str; 2] = ["\"decided\"", "\"answered\""];
+
 /// Stands for bytes that are not a digest.
 const NO_DIGEST: Digest = Digest::from_bytes([0; 32]);
 
@@ -64,8 +67,8 @@ pub(crate) fn read_checkpoint<R: Columns>(row: &R) -> Result<AuditCheckpoint, R:
     })
 }
 
-/// The query of the rows that match a filter by user, run, time and number, newest first, at most `limit`. Tools and
-/// denials are left to [`select`].
+/// The query of the rows that match a filter by user, run, time and number, newest first, at most `limit`. Tools, denials
+/// and decisions are left to [`select`].
 pub(crate) fn query(filter: &AuditFilter, limit: Option<usize>, dialect: &Dialect) -> Query {
     let mut conditions = Conditions::new(dialect);
     // A run has few of all rows, so it is found by its index. Without these terms, a database may choose to read the
@@ -78,6 +81,11 @@ pub(crate) fn query(filter: &AuditFilter, limit: Option<usize>, dialect: &Dialec
         let (first, end) = (run.to_string(), format!("{run}\u{10ffff}"));
         conditions.add(QueryValue::Text(first), |it| format!("run_id >= {it}"));
         conditions.add(QueryValue::Text(end), |it| format!("run_id < {it}"));
+    }
+    if let Some(run) = &filter.decisions_of {
+        conditions.add(QueryValue::Text(run.to_string()), |it| format!("run_id = {it}"));
+        // Half of the rows of a run say how calls ended.
+        conditions.texts.push("content NOT LIKE '%\"what\":\"ended\"%'".to_owned());
     }
     if let Some(name) = &filter.user {
         conditions.add(QueryValue::Text(name.clone()), |it| format!("{user} = {it}"));
@@ -102,9 +110,10 @@ pub(crate) fn query(filter: &AuditFilter, limit: Option<usize>, dialect: &Dialec
 pub(crate) fn select(row: StoredAuditRow, filter: &AuditFilter) -> Option<AuditRow> {
     let StoredAuditRow { number, columns, content, digest } = row;
     // Most rows are left out by this, without reading their content.
-    let may_deny = |content: &str| DENIALS.iter().any(|denial| content.contains(denial));
+    let has_one = |texts: &[&str]| texts.iter().any(|text| content.contains(text));
     if filter.tool.as_ref().is_some_and(|pattern| !pattern.matches(&columns.tool))
-        || (filter.denied && !may_deny(&content))
+        || (filter.denied && !has_one(&DENIALS))
+        || (filter.decisions_of.is_some() && !has_one(&DECISIONS))
     {
         return None;
     }

@@ -208,6 +208,7 @@ fn the_audit_trail_of_a_run_and_of_a_user_is_found_by_indexes() {
     let (user, run) = (Some("anna".to_owned()), Some(RunId::from_existing("7")));
     for (filter, index) in [
         (AuditFilter { run: run.clone(), ..AuditFilter::default() }, "audit_by_run"),
+        (AuditFilter { decisions_of: run.clone(), ..AuditFilter::default() }, "audit_by_run"),
         (AuditFilter { run, user: user.clone(), ..all.clone() }, "audit_by_run"),
         (AuditFilter { user, ..all.clone() }, "audit_by_user"),
         (all, "INTEGER PRIMARY KEY"),

@@ -89,6 +89,7 @@ fn rows_come_back_as_they_were_written(place: &Place) {
     };
     let all = AuditFilter::default();
     let (user, run) = (Some("anna".to_owned()), Some(RunId::from_existing("run")));
+    let decided_run = |run: &str| Some(RunId::from_existing(run));
     let tool = |pattern: &str| Some(ToolPattern::parse(pattern).unwrap());
     let cases = [
         (all.clone(), expected(&[4, 3, 2, 1])),
@@ -100,6 +101,9 @@ fn rows_come_back_as_they_were_written(place: &Place) {
         (AuditFilter { user: user.clone(), ..all.clone() }, expected(&[2, 1])),
         (AuditFilter { user, run: run.clone(), before: Some(2), ..all.clone() }, expected(&[1])),
         (AuditFilter { run, ..all.clone() }, expected(&[3, 2, 1])),
+        (AuditFilter { decisions_of: decided_run("run3"), ..all.clone() }, expected(&[3])),
+        (AuditFilter { decisions_of: decided_run("run2"), ..all.clone() }, Vec::new()),
+        (AuditFilter { decisions_of: decided_run("run"), ..all.clone() }, Vec::new()),
         (AuditFilter { since: Some(Timestamp(3)), ..all.clone() }, expected(&[4, 3])),
         (AuditFilter { denied: true, ..all.clone() }, expected(&[3])),
         (AuditFilter { tool: tool("mcp__db__*"), ..all.clone() }, expected(&[3, 2, 1])),

@@ -152,10 +152,10 @@ fn read_audit(
     known: &mut BTreeMap<u64, KnownCall>,
 ) -> Result<(), PageError> {
     let limit = Some(MAX_AUDIT_ROWS);
-    let filter = AuditFilter { run: Some(id.clone()), limit, ..AuditFilter::default() };
+    let filter = AuditFilter { decisions_of: Some(id.clone()), limit, ..AuditFilter::default() };
     // The newest row is the first one.
     for row in context.store.audit_rows(&filter)?.into_iter().rev() {
-        let Some(call) = row.entry.call.filter(|call| call.run == id.as_str()) else { continue };
+        let Some(call) = row.entry.call else { continue };
         match row.entry.event {
             AuditEvent::Decided { decision, rule, arguments } => {
                 let entry = known.entry(call.id).or_default();
