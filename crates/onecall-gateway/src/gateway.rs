@@ -735,13 +735,18 @@ impl Gateway {
 
     /// Stops every server, and completes pending writes to the store.
     pub async fn shutdown(&self) {
-        self.shutdown_within(STORE_CLOSE_TIMEOUT).await;
+        self.stop(STORE_CLOSE_TIMEOUT, Duration::MAX).await;
     }
 
-    /// Shuts down as [`shutdown`](Self::shutdown) does, and waits no longer than `limit` for a store that
-    /// does not answer.
+    /// Shuts down as [`shutdown`](Self::shutdown) does, and waits no longer than `limit` for servers that do
+    /// not exit and for a store that does not answer. Servers that are left are stopped when this process ends.
     pub async fn shutdown_within(&self, limit: Duration) {
-        let deadline = Instant::now() + limit.min(STORE_CLOSE_TIMEOUT);
+        self.stop(limit.min(STORE_CLOSE_TIMEOUT), limit / 2).await;
+    }
+
+    /// Stops the servers and closes the store, each within a time.
+    async fn stop(&self, limit: Duration, limit_of_servers: Duration) {
+        let deadline = Instant::now() + limit;
         let folder = self.tool_folder.clone();
         let removed = tokio::task::spawn_blocking(move || folder.map(|folder| folder.remove()));
         self.save_listings();
@@ -756,12 +761,20 @@ impl Gateway {
             }
         };
         let handed_over = async { tokio::join!(leave, release_runs) };
-        if tokio::time::timeout_at(deadline.into(), handed_over).await.is_err() {
+        let handed_over = async {
+            if tokio::time::timeout_at(deadline.into(), handed_over).await.is_err() {
+                tracing::warn!(
+                    "runs could not be handed over in time; other gateways take them up when their leases end"
+                );
+            }
+        };
+        let servers_stopped = tokio::time::timeout(limit_of_servers, self.bridge.shutdown());
+        let ((), stopped) = tokio::join!(handed_over, servers_stopped);
+        if stopped.is_err() {
             tracing::warn!(
-                "runs could not be handed over in time; other gateways take them up when their leases end"
+                "some servers have not exited in time; they are stopped in the background"
             );
         }
-        self.bridge.shutdown().await;
         let (recorder, store) = (self.shared.recorder.clone(), self.store.clone());
         let audit = self.shared.audit.clone();
         if let Some(audit) = audit.as_ref().filter(|_| self.is_serving.load(Ordering::Relaxed)) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::bins;
 use testkit::postgres::PostgresServer;
-use testkit::process::wait_until;
+use testkit::process::{marked, unique_mark, wait_until};
 use testkit::unreliable_link::UnreliableLink;
 
 use super::{TestFleet, success};
@@ -56,6 +56,25 @@ fn a_gateway_that_is_stopped_finishes_runs_without_a_client() {
     fleet.folder.write("released", "");
     assert!(other.ended().success());
     assert_eq!((calls(&fleet), unfinished(&fleet)), (2, 0));
+}
+
+/// It ignores the end of its input and SIGTERM.
+#[test]
+fn a_gateway_that_is_stopped_does_not_wait_for_a_server_that_stays() {
+    let mark = unique_mark();
+    let mut fleet = TestFleet::new(&json!({}));
+    let server = bins::fixture_server();
+    let script = "trap '' TERM; \"$0\" --name \"$1\"; while :; do sleep 0.1; done";
+    fleet.settings["servers"] =
+        json!([{ "name": "stays", "command": "sh", "args": ["-c", script, server, mark] }]);
+    fleet.drain_seconds = 2;
+    let mut gateway = fleet.start();
+    assert_eq!(gateway.client().run(1, "print(await mcp__stays__add(1, 2))"), success("3"));
+    gateway.signal("-TERM");
+    assert!(gateway.ended().success());
+    let log = gateway.stderr();
+    assert!(log.contains("some servers have not exited in time"), "{log}");
+    assert!(wait_until(TIMEOUT, || marked(&mark).is_empty()));
 }
 
 #[test]
