@@ -278,8 +278,8 @@ pub struct ErrorSummary {
     pub message: String,
     /// The line of the program where it happened.
     pub line: Option<u64>,
-    /// The classes of the exceptions in an exception group, of the first few.
-    pub inner_kinds: Vec<String>,
+    /// Whether it is a group of exceptions, and one of them is about a value, such as a `KeyError`.
+    pub has_value_error: bool,
     /// The resource that the sandbox denied to the program, if that is why it failed.
     pub denied: Option<DeniedResource>,
     /// The part of a plan that failed, if the program executed a plan. The text of the failure is

@@ -203,8 +203,8 @@ pub(crate) struct ExceptionSummary {
     pub(crate) kind: String,
     pub(crate) message: String,
     pub(crate) line: Option<u64>,
-    /// The classes of the exceptions in a group.
-    pub(crate) inner_types: Vec<String>,
+    /// Whether it is a group of exceptions, and one of them is about a value.
+    pub(crate) has_value_error: bool,
     /// What the sandbox denied, as a name of `DeniedResource::NAMES`.
     pub(crate) denied: Option<String>,
     /// The part of a plan that failed.

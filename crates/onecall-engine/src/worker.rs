@@ -51,9 +51,6 @@ const SESSION_CPU: Duration = Duration::from_secs(60 * 60);
 /// Bytes of an exception's class and message that are kept.
 const MAX_SUMMARY_BYTES: usize = 64 * 1024;
 
-/// How many exceptions of a group a summary names.
-const MAX_INNER_KINDS: usize = 8;
-
 /// How long to wait for the zygote's report on how a worker, or the zygote itself, died. Only a
 /// worker that closes its socket and continues to run can cause such a wait.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -646,14 +643,13 @@ impl Worker {
 }
 
 fn raised(summary: &str, traceback: &str) -> Failure {
-    let ExceptionSummary { mut kind, mut message, line, mut inner_types, denied, plan_part } =
+    let ExceptionSummary { mut kind, mut message, line, has_value_error, denied, plan_part } =
         serde_json::from_str(summary).unwrap_or_default();
-    inner_types.truncate(MAX_INNER_KINDS);
-    for text in [&mut kind, &mut message].into_iter().chain(&mut inner_types) {
+    for text in [&mut kind, &mut message] {
         text.truncate(text.floor_char_boundary(MAX_SUMMARY_BYTES));
     }
     let denied = denied.as_deref().and_then(DeniedResource::named);
-    let error = ErrorSummary { kind, message, line, inner_kinds: inner_types, denied, plan_part };
+    let error = ErrorSummary { kind, message, line, has_value_error, denied, plan_part };
     Failure::Raised { traceback: traceback.to_owned(), error }
 }
 

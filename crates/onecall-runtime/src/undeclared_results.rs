@@ -93,8 +93,7 @@ impl UndeclaredResults {
             Language::Python => &PYTHON_ERRORS,
             Language::TypeScript => &TYPESCRIPT_ERRORS,
         };
-        let mut kinds = std::iter::once(&error.kind).chain(&error.inner_kinds);
-        let is_about_values = kinds.any(|kind| errors.contains(&kind.as_str()));
+        let is_about_values = error.has_value_error || errors.contains(&error.kind.as_str());
         let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = results.iter().filter(|_| is_about_values);
         shown.map(|result| result.remark(language)).collect()
@@ -239,12 +238,9 @@ mod tests {
         assert_eq!(named("KeyError"), ["c returned str: \"c\"", "b returned str: \"b\""]);
         assert_eq!(named("SyntaxError").len(), 2);
         assert_eq!(named("ToolError"), [""; 0]);
-        let group = |inner: &str| ErrorSummary {
-            kind: "ExceptionGroup".to_owned(),
-            inner_kinds: vec![inner.to_owned()],
-            ..ErrorSummary::default()
-        };
-        assert_eq!(results.remarks(&group("KeyError"), Language::Python).len(), 2);
-        assert_eq!(results.remarks(&group("ToolError"), Language::Python), [""; 0]);
+        assert_eq!(named("ExceptionGroup"), [""; 0]);
+        let kind = "ExceptionGroup".to_owned();
+        let group = ErrorSummary { kind, has_value_error: true, ..ErrorSummary::default() };
+        assert_eq!(results.remarks(&group, Language::Python).len(), 2);
     }
 }

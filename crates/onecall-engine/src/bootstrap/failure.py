@@ -19,8 +19,8 @@ _CODEC_NOTE = re.compile("(?:en|de)coding with '.*' codec failed")
 # Characters of a failure's text that are sent; the gateway shows no more.
 MAX_FAILURE = 4 * 1024 * 1024
 MAX_MESSAGE = 16 * 1024
-# Exceptions of a group whose classes are sent.
-MAX_INNER = 8
+# The exceptions of programs that use a value of another type than they expect.
+VALUE_ERRORS = (AttributeError, LookupError, StopIteration, SyntaxError, TypeError, ValueError)
 
 
 class Failure:
@@ -30,8 +30,8 @@ class Failure:
         self.text, self.kind, self.message, self.line = text, kind, message, line
         # What the sandbox denied, if that is the cause.
         self.denied = denied
-        # The classes of the exceptions in a group.
-        self.inner_kinds = []
+        # Whether it is a group of exceptions, and one of them is about a value.
+        self.has_value_error = False
         # The part of a plan that failed. The author of a plan has not seen the program, so there is
         # no traceback: the text is the message.
         self.plan_part = plan_part
@@ -52,7 +52,8 @@ class Failure:
             _onecall_scratch.explain(error)
             text = "".join(traceback.format_exception(error)).rstrip("\n")
             failure = cls(text, kind, _message(error), _line(error), denied)
-            failure.inner_kinds = list(_inner_kinds(error, MAX_INNER))
+            if isinstance(error, BaseExceptionGroup):
+                failure.has_value_error = error.subgroup(VALUE_ERRORS) is not None
             return failure
         except BaseException as trouble:
             # This runs methods of the program, and a chain of exceptions may be deeper than the
@@ -75,8 +76,8 @@ def encode_failure(failure):
     if len(text) > MAX_FAILURE:
         text = text[:half] + "\n...\n" + text[-half:]
     summary = {"type": failure.kind, "message": failure.message[:MAX_MESSAGE], "line": failure.line}
-    if failure.inner_kinds:
-        summary["inner_types"] = failure.inner_kinds
+    if failure.has_value_error:
+        summary["has_value_error"] = True
     if failure.denied:
         summary["denied"] = failure.denied
     if failure.plan_part:
@@ -86,14 +87,6 @@ def encode_failure(failure):
     except ValueError:
         # The message is not valid Unicode.
         return wire.to_json({**summary, "message": ascii(summary["message"])}), text
-
-
-def _inner_kinds(error, most):
-    """The classes of the exceptions in a group, which can contain further groups."""
-    for inner in error.exceptions[:most] if isinstance(error, BaseExceptionGroup) else ():
-        yield type(inner).__name__
-        if most > 1:
-            yield from _inner_kinds(inner, most // 2)
 
 
 def _line(error):
