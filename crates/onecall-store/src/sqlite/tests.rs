@@ -213,7 +213,7 @@ fn the_audit_trail_of_a_run_and_of_a_user_is_found_by_indexes() {
         (AuditFilter { user, ..all.clone() }, "audit_by_user"),
         (all, "INTEGER PRIMARY KEY"),
     ] {
-        let query = crate::rows::audit::query(&filter, None, &super::filtered::DIALECT);
+        let query = crate::rows::audit::query(&filter, None, &filtered::DIALECT);
         let plan = plan(&store, &query.text);
         assert!(plan[0].starts_with("SEARCH") && plan[0].contains(index), "{filter:?}: {plan:?}");
     }
