@@ -52,6 +52,16 @@ fn a_gateway_says_whether_it_is_ready() {
 }
 
 #[test]
+fn a_gateway_that_can_run_no_program_is_not_ready() {
+    let settings = json!({ "engine": "cpython", "python": "/nowhere/python" });
+    let gateway = HttpGateway::with_settings(&settings);
+    let reason = "not ready: no program can run; the log says why\n";
+    assert_eq!(get(&gateway, "/ready"), (503, reason.to_owned()));
+    assert_eq!(get(&gateway, "/health"), (200, "ok".to_owned()));
+    assert!(gateway.stderr().contains("/nowhere/python cannot be started"), "{}", gateway.stderr());
+}
+
+#[test]
 fn a_gateway_that_is_stopped_finishes_what_has_begun() {
     let mut gateway = gateway_with_held_tool(3600);
     let client = gateway.client();
