@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import traceback
 import types
 
@@ -13,6 +14,9 @@ from _onecall_tools import PROGRAM
 
 # The file names of the bootstrap begin with this; its frames are not shown to authors.
 BOOTSTRAP_PREFIX = "<onecall>"
+
+# What imports modules, before a program adds to it.
+importers = ()
 
 _CODEC_NOTE = re.compile("(?:en|de)coding with '.*' codec failed")
 
@@ -40,7 +44,10 @@ class Failure:
     def of(cls, error):
         """The failure for an exception; `None` for an exit without an error."""
         kind = type(error).__name__
+        of_program = sys.meta_path
         try:
+            # The text needs modules that nothing has imported yet.
+            sys.meta_path = [*importers]
             if isinstance(error, SystemExit):
                 if error.code in (None, 0):
                     return None
@@ -59,6 +66,8 @@ class Failure:
             # This runs methods of the program, and a chain of exceptions may be deeper than the
             # stack.
             return cls(f"{kind} (it cannot be shown: {type(trouble).__name__})", kind)
+        finally:
+            sys.meta_path = of_program
 
 
 def _message(error):

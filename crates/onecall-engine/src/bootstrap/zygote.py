@@ -22,6 +22,7 @@ import sys
 from time import monotonic, sleep
 
 import _onecall as wire
+import _onecall_failure
 import _onecall_loop
 import _onecall_machine
 import _onecall_program
@@ -84,6 +85,7 @@ NAMESPACE_ENDED = (
 def serve():
     """Forks workers until the gateway closes stdin."""
     _onecall_loop.install()
+    _onecall_failure.importers = (*sys.meta_path,)
     control = socket.socket(fileno=0)
     woken, waker = os.pipe()
     os.set_blocking(woken, False)
