@@ -16,6 +16,7 @@ use onecall_gateway::Gateway;
 use tokio::sync::watch;
 
 use super::reply::add_headers;
+use super::run_list::PAGE_LENGTH;
 use super::{BrowserState, Page};
 use crate::http::PlainBody;
 
@@ -37,7 +38,8 @@ pub(super) struct ChangeWatch {
 #[derive(Debug, PartialEq, Default)]
 struct ChangeMark {
     changes: Option<i64>,
-    newest_run: Option<String>,
+    /// The newest runs that are recorded: a record of one that began long ago may be new.
+    newest_runs: Vec<RunId>,
     /// The runs that the gateway executes now.
     running: Vec<RunId>,
     /// The servers that all users share, with their states.
@@ -85,10 +87,10 @@ async fn look(
 
 fn mark(store: &dyn CompleteStore, gateway: &Gateway) -> ChangeMark {
     let running = gateway.running_runs(|run| run.id.clone());
-    let newest = store.runs(&RunFilter { limit: Some(1), ..RunFilter::default() }).ok();
-    let newest_run = newest.and_then(|runs| runs.first().map(|run| run.id.to_string()));
+    let newest = store.runs(&RunFilter { limit: Some(PAGE_LENGTH), ..RunFilter::default() });
+    let newest_runs = newest.unwrap_or_default().into_iter().map(|run| run.id).collect();
     let servers = gateway.status();
-    ChangeMark { changes: store.change_number().ok(), newest_run, running, servers }
+    ChangeMark { changes: store.change_number().ok(), newest_runs, running, servers }
 }
 
 /// A stream of events for one open page.

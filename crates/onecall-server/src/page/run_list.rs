@@ -14,7 +14,7 @@ use super::unfinished_runs::{self, RunState, Source, UnfinishedRun};
 use super::{damaged_store, text};
 
 /// How many runs one page has; as many that have not ended can stand above them.
-const PAGE_LENGTH: usize = 50;
+pub(super) const PAGE_LENGTH: usize = 50;
 
 /// How much of a page the runs take that have not ended, in bytes.
 const UNFINISHED_SIZE: usize = 20_000;

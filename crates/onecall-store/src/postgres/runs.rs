@@ -9,7 +9,6 @@ use onecall_core::storage::{
 use onecall_core::{RunId, Timestamp, TokenUsage};
 use tokio_postgres::types::ToSql;
 
-use super::changes::Topic;
 use super::columns::Text;
 use super::error::QueryError;
 use super::filtered::{self, DIALECT};
@@ -41,8 +40,8 @@ impl RunStore for PostgresStore {
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         let journal = EncodedReplay::new(&record.run.id, &record.replay)
             .map_err(|source| self.error(source))?;
-        // Lists of runs that are open in browsers show it at once, whichever process has run it.
-        self.write(Some(Topic::Runs), async |queries| {
+        // Nothing waits for a record, so other processes are not notified.
+        self.write(None, async |queries| {
             let journal_bytes = journal.as_ref().map_or(0, EncodedReplay::stored_bytes);
             insert_run(queries, record, record.stored_bytes() + journal_bytes).await?;
             if let Some(journal) = &journal {
