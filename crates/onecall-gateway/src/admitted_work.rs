@@ -1,5 +1,5 @@
-//! Work of a user that takes as much of the machine as a program, and is none of the programs that this
-//! gateway runs, such as the replay of a recorded one.
+//! Work of a user that takes as much of the machine as a program, but is not one of the programs that the
+//! gateway runs: the replay of a recorded program, for example.
 
 use std::time::Duration;
 

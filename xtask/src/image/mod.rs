@@ -20,10 +20,11 @@ const HELP: &str = "\
 Usage: cargo xtask image [--binary FILE]
 
 Checks compose.yaml and kubernetes.yaml of deploy against the schemas of Compose and Kubernetes, and nginx.conf
-with nginx, if that is installed, in front of servers that die and refuse. Then it runs the instructions of the default stage of deploy/Dockerfile, except the build itself, in a root that
-debootstrap makes below target/image, and then the image as compose.yaml does: read-only root, user 10001,
-no capabilities, Docker's seccomp profile, namespaces of its own. --binary names the onecall to put in; by
-default one is built. Needs root, debootstrap and the network.
+with nginx, if that is installed, in front of servers that die and refuse. Then it runs the instructions of the
+default stage of deploy/Dockerfile, except the build itself, in a root that debootstrap makes below target/image,
+and then the image as compose.yaml does: read-only root, user 10001, no capabilities, Docker's seccomp profile,
+namespaces of its own. --binary names the onecall to put in; by default one is built. Needs root, debootstrap and
+the network.
 ";
 
 /// Makes and checks the image.

@@ -20,7 +20,7 @@ use super::run_list::PAGE_LENGTH;
 use super::{BrowserState, Page};
 use crate::http::PlainBody;
 
-/// How often is looked for changes while a page is open.
+/// The time between two looks for changes while a page is open.
 const LOOK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// How often a stream without events sends a comment, so that proxies keep it open.
