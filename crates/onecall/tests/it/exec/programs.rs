@@ -105,8 +105,8 @@ print([name for name in dir(tools) if name[0] == 'g'], tools.search('hello')[0][
         );
         host.answer(&call, json!(format!("Hi {name}")));
     }
-    let signature = "await greet(name: str, times: int | None = None) -> Any  # not declared; print \
-                     a small result first";
+    let signature = "await greet(name: str, times: int | None = None) -> Any  # not declared; JSON text \
+                     arrives parsed: print a small result first";
     let outcome = host.expect("outcome");
     assert_eq!(outcome["stdout"], format!("Hi Ada Hi Bob Hi Eve\n['greet'] {signature}\n"));
 }
