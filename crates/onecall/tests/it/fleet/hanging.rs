@@ -64,11 +64,11 @@ fn other_requests_are_answered_while_the_secrets_of_a_user_cannot_be_read() {
 }
 
 /// A fleet whose database is reached by the link, with a server that runs with a secret of each user. The mark is
-/// in the command of its processes.
+/// in the command of its processes. There is no audit trail: no call is made while that cannot be written.
 fn fleet_with_secrets(server: &PostgresServer, link: &UnreliableLink, mark: &str) -> TestFleet {
     let url = server.create_database();
     let linked = url.replace(&server.address().to_string(), &link.address().to_string());
-    let mut fleet = TestFleet::new(&json!({ "users": {} }));
+    let mut fleet = TestFleet::new(&json!({ "users": {}, "audit": "off" }));
     fleet.settings["store"] = json!({ "url": linked });
     fleet.settings["servers"] = json!([{
         "name": "own", "command": bins::fixture_server(), "args": ["--name", mark],
