@@ -335,7 +335,7 @@ fn recent_answers_are_chosen_by_time_and_user(place: &Place) {
     assert_eq!(chosen(300, None, None), ["b.1", "a.2", "a.1"]);
     assert_eq!(chosen(310, None, None), ["b.1", "a.2"]);
     assert_eq!(chosen(300, Some(1), None), ["b.1"]);
-    // A run that is not stored belongs to nobody.
+    // A run that is not stored has no user.
     assert_eq!(chosen(300, Some(1), Some("local")), ["a.2"]);
     assert_eq!(chosen(300, None, Some("anna")), [""; 0]);
     let user = Some(UserName::local());

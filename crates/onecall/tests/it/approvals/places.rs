@@ -13,8 +13,8 @@ const EFFECT_AND_DELETE: &str = "\
 print(await mcp__files__read(path='/a'))
 print(await mcp__files__delete(path='/a'))";
 
-/// The approved run waits for its turn longer than a new program would: it must not be lost, and nobody must
-/// be told that nothing of it was executed.
+/// The approved run waits for its turn longer than a new program would: it must not be lost, and
+/// its answer must not say that nothing of it was executed.
 #[test]
 fn an_approved_run_waits_for_a_place() {
     let desk = Desk::with_config(

@@ -1,5 +1,5 @@
 //! Programs and plans that may ask, in every form in which they can name a tool: each can wait for a
-//! person, and none is told that nobody can be asked.
+//! person, and none fails because it cannot wait.
 
 use onecall_core::storage::Journals as _;
 use serde_json::{Value, json};
