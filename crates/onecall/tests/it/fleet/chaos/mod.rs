@@ -39,6 +39,9 @@ const CLIENTS: usize = 6;
 /// The time between two looks for questions.
 const APPROVER_PAUSE: Duration = Duration::from_millis(50);
 
+/// The time between two lines that say how far the test is.
+const PROGRESS_PAUSE: Duration = Duration::from_secs(20);
+
 /// What a test does.
 struct ChaosTest {
     programs: usize,
@@ -99,12 +102,26 @@ impl ChaosTest {
                 approver
             });
             let all_ended = || ended.load(Ordering::Relaxed) == programs.len();
+            let mut said = begun;
+            let mut say_progress = |troubles: &Troubles| {
+                if said.elapsed() >= PROGRESS_PAUSE {
+                    said = Instant::now();
+                    let (ended, seconds) =
+                        (ended.load(Ordering::Relaxed), begun.elapsed().as_secs());
+                    eprintln!(
+                        "{ended} of {} programs have ended after {seconds} s; {troubles}",
+                        self.programs
+                    );
+                }
+            };
             while !troubles.are_varied() || !all_ended() && troubles.count() < self.troubles {
                 troubles.go_on(&mut places);
+                say_progress(&troubles);
             }
             troubles.end(&places);
             while !all_ended() && Instant::now() < surroundings.deadline {
                 thread::sleep(APPROVER_PAUSE);
+                say_progress(&troubles);
             }
             is_over.store(true, Ordering::Relaxed);
             approver.join().expect("the approver")
@@ -125,16 +142,13 @@ impl ChaosTest {
         watch: &LeaseWatch<'_>,
         time: Duration,
     ) {
-        let Troubles { kills, stops, cut, closed, longest_stop, .. } = troubles;
         let Approver { approved, denied, unknown_happened, unknown_not, .. } = approver;
         eprintln!(
-            "fleet under fire: {} programs (seed {}), {kills} gateways killed, {stops} stopped (in at most \
-             {:.1} s), {cut} cut off from the database, {closed} disconnected from it; {}; {counts:?}; \
-             {approved} calls approved, {denied} denied, {unknown_happened} unknown that had happened, \
-             {unknown_not} unknown that had not; {:.1} s",
+            "fleet under fire: {} programs (seed {}), {troubles}; {}; {counts:?}; {approved} calls approved, \
+             {denied} denied, {unknown_happened} unknown that had happened, {unknown_not} unknown that had not; \
+             {:.1} s",
             self.programs,
             self.seed,
-            longest_stop.as_secs_f64(),
             watch.summary(),
             time.as_secs_f64(),
         );

@@ -1,5 +1,6 @@
 //! What happens to the gateways, at random: they are killed, stopped, and cut off from the database.
 
+use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,11 +49,23 @@ pub struct Troubles {
     /// When the cut of each place ends.
     cuts: Vec<Option<Instant>>,
     next: Instant,
-    pub kills: u64,
-    pub stops: u64,
-    pub cut: u64,
-    pub closed: u64,
-    pub longest_stop: Duration,
+    kills: u64,
+    stops: u64,
+    cut: u64,
+    closed: u64,
+    longest_stop: Duration,
+}
+
+impl fmt::Display for Troubles {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kills, stops, cut, closed, longest_stop, .. } = self;
+        let seconds = longest_stop.as_secs_f64();
+        write!(
+            formatter,
+            "{kills} gateways killed, {stops} stopped (in at most {seconds:.1} s), {cut} cut off from the \
+             database, {closed} disconnected from it",
+        )
+    }
 }
 
 impl Troubles {
