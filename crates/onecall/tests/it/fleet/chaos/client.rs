@@ -48,7 +48,7 @@ pub struct Counts {
     pub found: AtomicU64,
     /// How often an answer was asked for with `continue_program`.
     pub continued: AtomicU64,
-    /// How often a program was started again, because no gateway had begun it.
+    /// How often a program was started again, because no gateway had begun it or none could store it.
     pub started_again: AtomicU64,
     /// How often a session was lost with its gateway.
     pub lost_sessions: AtomicU64,
@@ -66,6 +66,10 @@ pub struct Surroundings<'a> {
 
 /// The outcomes of runs that have not ended.
 const UNFINISHED: [&str; 3] = ["running", "waiting", "interrupted"];
+
+/// What a gateway says of a run that the store does not have. The list may have it: runs that failed because their
+/// gateway was cut off from the store are recorded later. They cannot have had an effect.
+const NEVER_STORED: &str = "there is no run '";
 
 /// What the error of a call says that was not made.
 const NOT_SENT: &str = "it was not called, because";
@@ -119,6 +123,8 @@ enum Reply {
     Waits(String),
     /// The gateway has not begun anything.
     Refused,
+    /// The store has never had the run.
+    NeverStored,
     /// Nobody knows what has become of the request.
     Unknown,
 }
@@ -176,6 +182,10 @@ impl<'a> Client<'a> {
                 (Reply::Answer(answer), _) => return Some(answer),
                 (Reply::Waits(run), _) => Step::Continue(run),
                 (Reply::Unknown, Step::Begin) => Step::Find(Instant::now()),
+                (Reply::NeverStored, _) => {
+                    count(&counts.started_again);
+                    Step::Begin
+                }
                 (Reply::Refused | Reply::Unknown, step) => {
                     thread::sleep(PAUSE);
                     step
@@ -223,6 +233,9 @@ impl<'a> Client<'a> {
         if let Some(waiting) = text.strip_prefix(WAITING) {
             let run = waiting.lines().find_map(|line| line.strip_prefix("run: "));
             return Reply::Waits(run.expect("a run that waits has an id").to_owned());
+        }
+        if tool == "continue_program" && text.contains(NEVER_STORED) {
+            return Reply::NeverStored;
         }
         // A plan that ended because one of its calls could not be stored first has no other answer.
         let is_final =
