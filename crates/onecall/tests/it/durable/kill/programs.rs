@@ -220,8 +220,9 @@ await do(sensitive, f"{number}-{'-'.join(order)}")
 "#;
 
 const CANCELLED: &str = r#"async def cancellable(tool, step, ms):
-    id = await new_id(step)
+    id = f"PREFIX{step}"
     try:
+        id = await new_id(step)
         print("done", id, (await tool(id=id, ms=ms))["number"])
     except asyncio.CancelledError:
         print("late", id)

@@ -137,6 +137,8 @@ pub struct Client<'a> {
     name: String,
     has_session: bool,
     session: Option<String>,
+    /// How many requests it has sent: the identifier of the last one.
+    requests: u64,
 }
 
 impl<'a> Client<'a> {
@@ -146,7 +148,14 @@ impl<'a> Client<'a> {
         program: &'a TestProgram,
     ) -> Self {
         let has_session = number.is_multiple_of(WITH_SESSION);
-        Self { surroundings, program, name: client_name(number), has_session, session: None }
+        Self {
+            surroundings,
+            program,
+            name: client_name(number),
+            has_session,
+            session: None,
+            requests: 0,
+        }
     }
 
     /// Runs the program; `None` if it has no answer when the time is over.
@@ -277,7 +286,7 @@ impl<'a> Client<'a> {
             .is_ok_and(|answer| answer.status == 202)
     }
 
-    fn send(&self, tool: &str, arguments: &Value) -> io::Result<HttpResponse> {
+    fn send(&mut self, tool: &str, arguments: &Value) -> io::Result<HttpResponse> {
         let mut params = json!({ "name": tool, "arguments": arguments });
         if self.session.is_none() {
             params["_meta"] = json!({
@@ -286,8 +295,10 @@ impl<'a> Client<'a> {
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
         }
+        self.requests += 1;
+        let id = self.requests;
         let message =
-            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
         let message = message.to_string();
         let request = Request::message(&message);
         let request = match &self.session {
