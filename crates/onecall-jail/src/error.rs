@@ -54,9 +54,9 @@ pub enum JailError {
     /// The root directory in which the scratch folder is mounted is missing.
     #[error("programs cannot be moved to the root that holds their scratch folder")]
     Root,
-    /// The system call filters could not be compiled.
+    /// The system call filter could not be made.
     #[error("the sandbox cannot build its wall `system calls`: {0}")]
-    Filters(#[source] Arc<io::Error>),
+    Filter(#[source] Arc<io::Error>),
     /// The memory in use could not be read, from which the limits of a program are computed.
     #[error("cannot read this process's size from /proc/self/statm: {0}")]
     Size(#[source] io::Error),

@@ -47,18 +47,18 @@ pub struct SandboxedProcess {
 pub struct EnclosedProcess {
     /// The report about the walls so far.
     pub report: Report,
-    /// The remaining wall, which the workers of that program have to build.
-    pub filters: SyscallFilters,
+    /// The remaining wall, which the workers of that program have to build, unless the sandbox is off.
+    pub filter: Option<SyscallFilter>,
     /// The id of the real user that each worker has to become before it gives up its capabilities.
     pub counted_user: Option<u32>,
 }
 
-/// System call filters, for workers that install them themselves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SyscallFilters {
-    /// The instructions of each filter in the kernel's format, in the order of installation.
-    pub programs: Vec<Vec<u8>>,
-    /// The placeholder for the process id of the process that installs a filter, which has to be
+/// A system call filter, for workers that install it themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyscallFilter {
+    /// The instructions in the kernel's format.
+    pub program: Vec<u8>,
+    /// The placeholder for the process id of the process that installs the filter, which has to be
     /// replaced by it. No process has this id.
     pub own_process: u32,
     /// The number of the system call that installs a filter.
@@ -97,7 +97,7 @@ impl Jail {
 
     /// Builds all walls that survive when this process executes another program. That program
     /// inherits the descriptors in `keep`, and each worker it forks has to become the counted user
-    /// and install the filters.
+    /// and install the filter.
     pub fn enclose(
         &self,
         isolation: &Isolation,

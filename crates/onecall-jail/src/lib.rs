@@ -31,7 +31,7 @@ pub use canary::{Canary, CanaryResult, canaries, deadly_canary};
 pub use environment::ALLOCATOR_SETTING;
 pub use error::JailError;
 pub use fork::{Forked, die_with_parent, fork};
-pub use jail::{EnclosedProcess, Isolation, Jail, ProgramLimits, SandboxedProcess, SyscallFilters};
+pub use jail::{EnclosedProcess, Isolation, Jail, ProgramLimits, SandboxedProcess, SyscallFilter};
 #[cfg(target_os = "linux")]
 pub use linux::{release_start_memory, use_large_pages};
 pub use property::{FileCalls, Property};

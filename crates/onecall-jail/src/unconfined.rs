@@ -13,7 +13,7 @@ use crate::confinement::Confinement;
 use crate::resources::{limit_cpu, lower_limit};
 use crate::{
     Canary, EnclosedProcess, FileCalls, Jail, JailError, ProgramLimits, Property, Report,
-    Requirement, SandboxedProcess, ScratchFolder, SyscallFilters, environment, signals,
+    Requirement, SandboxedProcess, ScratchFolder, environment, signals,
 };
 
 /// A system on which onecall has no walls.
@@ -56,11 +56,7 @@ impl Confinement for Unconfined {
     fn enclose(jail: &Jail, _: &(), _: &[BorrowedFd<'_>]) -> Result<EnclosedProcess, JailError> {
         Self::check(&jail.requirement)?;
         jail.enter_start_folder()?;
-        Ok(EnclosedProcess {
-            report: NO_WALLS,
-            filters: SyscallFilters::default(),
-            counted_user: None,
-        })
+        Ok(EnclosedProcess { report: NO_WALLS, filter: None, counted_user: None })
     }
 
     /// Limits processor time and the size of files. The address space is not limited, because not
@@ -152,7 +148,7 @@ mod tests {
         let prepared = Unconfined::prepare(&off, &(), &[]).unwrap();
         assert_eq!(prepared.report, NO_WALLS);
         let enclosed = Unconfined::enclose(&off, &(), &[]).unwrap();
-        assert_eq!((enclosed.report, enclosed.filters), (NO_WALLS, SyscallFilters::default()));
+        assert_eq!((enclosed.report, enclosed.filter), (NO_WALLS, None));
         assert_eq!(enclosed.counted_user, None);
         assert!(Unconfined::canaries(&[]).is_empty());
         assert!(Unconfined::make_scratch(ScratchFolder::of(1 << 20)).is_err());

@@ -154,7 +154,13 @@ fn command(interpreter: &Interpreter, arguments: &[&str], setup: i32) -> Command
 
 /// The setup that the loader reads.
 fn setup_for(enclosed: &EnclosedProcess, jail: &Jail, size: BorrowedFd<'_>) -> Value {
-    let filters = &enclosed.filters;
+    let filter = enclosed.filter.as_ref().map(|filter| {
+        json!({
+            "program": hexadecimal(&filter.program),
+            "own_process": filter.own_process,
+            "installed_by": filter.installed_by,
+        })
+    });
     let module = |it: &Module| json!([it.name, it.file, it.source]);
     json!({
         "modules": WIRE_MODULES.iter().chain(MODULES).map(module).collect::<Vec<_>>(),
@@ -165,9 +171,7 @@ fn setup_for(enclosed: &EnclosedProcess, jail: &Jail, size: BorrowedFd<'_>) -> V
         "threads": onecall_jail::MAX_THREADS,
         "file_calls": enclosed.report.file_calls == FileCalls::Allowed,
         "walls": enclosed.report.walls.iter().map(WallReport::from).collect::<Vec<_>>(),
-        "filters": filters.programs.iter().map(|it| hexadecimal(it)).collect::<Vec<_>>(),
-        "own_process": filters.own_process,
-        "installed_by": filters.installed_by,
+        "filter": filter,
         "environment": ENVIRONMENT.map(|(name, _)| name),
     })
 }

@@ -81,7 +81,7 @@ def lock(keep):
         os.closerange(first, descriptor)
         first = descriptor + 1
     os.closerange(first, 4096)
-    if not _setup["filters"]:
+    if not _setup["filter"]:
         return
     begun = time.perf_counter_ns()
     missing = None
@@ -89,9 +89,7 @@ def lock(keep):
         _become_counted_user()
         # The kernel resets this flag when a program is executed.
         _prctl(PR_SET_DUMPABLE, 0)
-        own_process = os.getpid()
-        for instructions in _setup["filters"]:
-            _install(bytes.fromhex(instructions), own_process)
+        _install(_setup["filter"])
     except OSError as error:
         if _setup["is_required"]:
             raise
@@ -111,15 +109,15 @@ def _become_counted_user():
     _checked(_libc.capset(struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)))
 
 
-def _install(instructions, own_process):
-    # Replaces the placeholder for the process id in a filter.
-    placeholder, own = (struct.pack("=I", pid) for pid in (_setup["own_process"], own_process))
+def _install(filter):
+    # Replaces the placeholder for the process id.
+    placeholder, own = (struct.pack("=I", pid) for pid in (filter["own_process"], os.getpid()))
     instructions = b"".join(
         code + (own if operand == placeholder else operand)
-        for code, operand in struct.iter_unpack("4s4s", instructions)
+        for code, operand in struct.iter_unpack("4s4s", bytes.fromhex(filter["program"]))
     )
     program = _Program(len(instructions) // 8, instructions)
-    install = ctypes.c_long(_setup["installed_by"])
+    install = ctypes.c_long(filter["installed_by"])
     _checked(_libc.syscall(install, SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(program)))
 
 

@@ -1,10 +1,5 @@
-//! The system call filters: an allowlist, and suitable errors for the calls that are not on it.
-//!
-//! There are several filters, because one filter of seccompiler has a single result for its rules.
-//! The kernel runs all of them and uses the strictest result: killing has priority over an error,
-//! an error over allowing, and of two errors the later filter's. So the allowlist with its general
-//! error comes first, which also saves the kernel most of the work for the later ones; the last
-//! filter removes the call that installs filters.
+//! The system call filter: an allowlist, and suitable errors for the calls that are not on it.
+#![expect(unsafe_code, reason = "installing a filter has no safe form")]
 
 mod allowed;
 mod conditions;
@@ -12,18 +7,22 @@ mod denied;
 mod fatal;
 mod files;
 mod identity;
+mod program;
 
 use std::collections::BTreeMap;
 use std::io;
 
+use libc::sock_filter;
 use rustix::io::Errno;
 use rustix::process::getpid;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
+use rustix::thread::set_no_new_privs;
 
+use self::conditions::Condition;
+use self::program::{Decision, Verdict};
 use crate::FileCalls;
 
 /// System calls by number, each with alternative sets of conditions, or none.
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type Rules = BTreeMap<i64, Vec<Vec<Condition>>>;
 
 /// Which file operations a program may request from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,40 +65,52 @@ pub(crate) enum CodeSource {
     Files,
 }
 
-/// One of the filters. The zygote compiles it once for all its workers; workers of another program
-/// install the filters themselves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Filter(BpfProgram);
-
-/// Installs the filters for this process and every thread it starts.
-pub(crate) fn restrict(filters: &[Filter]) -> io::Result<()> {
-    let own_process = getpid().as_raw_nonzero().get().unsigned_abs();
-    for filter in filters {
-        seccompiler::apply_filter(&filter.of(own_process)).map_err(io::Error::other)?;
-    }
-    Ok(())
-}
+/// The filter. The zygote makes it once for all its workers; workers of another program install it
+/// themselves.
+#[derive(Clone, Debug)]
+pub(crate) struct Filter(Vec<sock_filter>);
 
 impl Filter {
     /// The placeholder for the process id; see
-    /// [`SyscallFilters::own_process`](crate::SyscallFilters::own_process).
+    /// [`SyscallFilter::own_process`](crate::SyscallFilter::own_process).
     pub(crate) const OWN_PROCESS: u32 = 0x7fff_fffe;
 
     /// The system call that installs a filter.
     pub(crate) const INSTALLED_BY: i64 = libc::SYS_seccomp;
 
-    /// The filter with the id of one process filled in.
-    fn of(&self, process: u32) -> BpfProgram {
-        let mut program = self.0.clone();
-        for instruction in program.iter_mut().filter(|it| it.k == Self::OWN_PROCESS) {
-            instruction.k = process;
+    /// The filter for a program with these possibilities.
+    pub(crate) fn new(
+        files: FileAccess,
+        code: CodeSource,
+        namespace_scope: NamespaceScope,
+    ) -> io::Result<Self> {
+        let decisions = decisions(files, code, namespace_scope)?;
+        Ok(Self(program::compile(&decisions, Verdict::Fail(Errno::PERM))?))
+    }
+
+    /// Installs the filter for this process and every thread it starts.
+    pub(crate) fn install(&self) -> io::Result<()> {
+        let own_process = getpid().as_raw_nonzero().get().unsigned_abs();
+        let mut instructions = self.0.clone();
+        for instruction in instructions.iter_mut().filter(|it| it.k == Self::OWN_PROCESS) {
+            instruction.k = own_process;
         }
-        program
+        // Without it, the kernel takes filters from privileged processes only.
+        set_no_new_privs(true)?;
+        let program = libc::sock_fprog {
+            len: u16::try_from(instructions.len()).map_err(io::Error::other)?,
+            filter: instructions.as_mut_ptr(),
+        };
+        // SAFETY: the kernel reads as many instructions as there are, and keeps none of them.
+        let result = unsafe {
+            libc::syscall(Self::INSTALLED_BY, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program)
+        };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// The instructions in the kernel's format.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let instruction = |it: &seccompiler::sock_filter| {
+        let instruction = |it: &sock_filter| {
             let mut bytes = it.code.to_ne_bytes().to_vec();
             bytes.extend([it.jt, it.jf]);
             bytes.extend(it.k.to_ne_bytes());
@@ -109,48 +120,57 @@ impl Filter {
     }
 }
 
-/// All filters, to be installed in this order.
-pub(crate) fn filters(
+/// What becomes of each system call. What comes later here has priority.
+fn decisions(
     files: FileAccess,
     code: CodeSource,
     namespace_scope: NamespaceScope,
-) -> io::Result<Vec<Filter>> {
-    let mut allowed = allowed::rules(files, code)?;
+) -> io::Result<BTreeMap<u32, Decision>> {
+    let mut allowed = allowed::rules(files, code);
     let mut denied = unconditional(denied::CALLS);
     denied.retain(|call, _| !allowed.contains_key(call));
     denied.extend(files::denied(files));
-    allowed.extend(identity::rules(namespace_scope)?);
-    allowed.insert(libc::SYS_seccomp, Vec::new());
+    allowed.extend(identity::rules(namespace_scope));
     // glibc starts threads with clone3, whose flags a filter cannot inspect. If the call does not
     // exist, glibc uses clone.
     let mut absent = unconditional(&[libc::SYS_clone3]);
-    absent.extend(identity::absent(namespace_scope)?);
-    let fatal = unconditional(fatal::CALLS);
-
-    let mut filters = vec![
-        filter(allowed, error(Errno::PERM), SeccompAction::Allow)?,
-        filter(denied, SeccompAction::Allow, error(Errno::ACCESS))?,
-        filter(absent, SeccompAction::Allow, error(Errno::NOSYS))?,
-    ];
-    if namespace_scope == NamespaceScope::Shared {
-        let zero = unconditional(identity::CALLS);
-        filters.push(filter(zero, SeccompAction::Allow, SeccompAction::Errno(0))?);
+    absent.extend(identity::absent(namespace_scope));
+    let zero = match namespace_scope {
+        NamespaceScope::Own => Rules::new(),
+        NamespaceScope::Shared => unconditional(identity::CALLS),
+    };
+    let mut decisions = BTreeMap::new();
+    for (rules, verdict) in [
+        (allowed, Verdict::Allow),
+        (denied, Verdict::Fail(Errno::ACCESS)),
+        (absent, Verdict::Fail(Errno::NOSYS)),
+        (zero, Verdict::ReturnZero),
+        (unconditional(fatal::CALLS), Verdict::Kill),
+    ] {
+        for (call, alternatives) in rules {
+            let call = u32::try_from(call).map_err(io::Error::other)?;
+            let before = decisions.remove(&call);
+            decisions.insert(call, decision(alternatives, verdict, before));
+        }
     }
-    filters.push(filter(fatal, SeccompAction::Allow, SeccompAction::KillProcess)?);
-    Ok(filters)
+    Ok(decisions)
+}
+
+/// The decision about a call that gets this verdict in some or in all cases, and otherwise what was decided before.
+fn decision(
+    alternatives: Vec<Vec<Condition>>,
+    verdict: Verdict,
+    before: Option<Decision>,
+) -> Decision {
+    if alternatives.is_empty() {
+        return verdict.into();
+    }
+    let mut decision = before.unwrap_or_else(|| Verdict::Fail(Errno::PERM).into());
+    let exceptions = alternatives.into_iter().map(|conditions| (conditions, verdict));
+    decision.exceptions.splice(0..0, exceptions);
+    decision
 }
 
 fn unconditional(calls: &[i64]) -> Rules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
-}
-
-fn error(errno: Errno) -> SeccompAction {
-    SeccompAction::Errno(errno.raw_os_error().unsigned_abs())
-}
-
-fn filter(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<Filter> {
-    let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
-    let filter =
-        SeccompFilter::new(rules, otherwise, matching, architecture).map_err(io::Error::other)?;
-    Ok(Filter(BpfProgram::try_from(filter).map_err(io::Error::other)?))
 }

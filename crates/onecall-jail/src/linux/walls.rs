@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use super::counted_user::{self, CountedUser};
-use super::syscalls::{self, CodeSource, FileAccess, Filter, NamespaceScope};
+use super::syscalls::{CodeSource, FileAccess, Filter, NamespaceScope};
 use super::{
     canaries, descriptors, filesystem, inheritance, keeper, lifetime, namespaces, oom, privileges,
     resources, root, scratch,
@@ -15,7 +15,7 @@ use crate::confinement::Confinement;
 use crate::report::{Report, Wall, WallState};
 use crate::{
     Canary, EnclosedProcess, Jail, JailError, JailMode, ProgramLimits, Requirement,
-    SandboxedProcess, ScratchFolder, SyscallFilters, environment, signals,
+    SandboxedProcess, ScratchFolder, SyscallFilter, environment, signals,
 };
 
 const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
@@ -34,9 +34,9 @@ pub struct Isolation {
     walls: Vec<Wall>,
     /// The root directory for workers, or why there is none.
     root: Result<PathBuf, NoRoot>,
-    /// The system call filters for workers, or why they could not be compiled.
-    filters: Result<Vec<Filter>, Arc<io::Error>>,
-    /// The file operations that the filters allow.
+    /// The system call filter for workers, unless the sandbox is off, or why it could not be made.
+    filter: Result<Option<Filter>, Arc<io::Error>>,
+    /// The file operations that the filter allows.
     files: FileAccess,
     /// The user whose threads the kernel counts, because it would not count those of root.
     counted: Option<CountedUser>,
@@ -70,7 +70,7 @@ impl Confinement for Linux {
             return Ok(Isolation {
                 walls: Vec::new(),
                 root: Err(NoRoot::Off),
-                filters: Ok(Vec::new()),
+                filter: Ok(None),
                 files: FileAccess::Writable,
                 counted: None,
             });
@@ -100,8 +100,8 @@ impl Confinement for Linux {
         let code = if jail.loadable.is_empty() { CodeSource::Sealed } else { CodeSource::Files };
         let namespace_scope =
             if namespaces.holds() { NamespaceScope::Own } else { NamespaceScope::Shared };
-        let filters = syscalls::filters(files, code, namespace_scope).map_err(Arc::new);
-        Ok(Isolation { walls: vec![namespaces], root, filters, files, counted })
+        let filter = Filter::new(files, code, namespace_scope).map(Some).map_err(Arc::new);
+        Ok(Isolation { walls: vec![namespaces], root, filter, files, counted })
     }
 
     fn prepare(
@@ -112,8 +112,8 @@ impl Confinement for Linux {
         let baseline = resources::virtual_memory().map_err(JailError::Size)?;
         let mut walls = enclosing_walls(jail, isolation, keep, privileges::drop_all)?;
         if jail.requirement.mode != JailMode::Off {
-            walls.push(Wall::build("system calls", NEWER_KERNEL, || match &isolation.filters {
-                Ok(filters) => syscalls::restrict(filters),
+            walls.push(Wall::build("system calls", NEWER_KERNEL, || match &isolation.filter {
+                Ok(filter) => filter.as_ref().map_or(Ok(()), Filter::install),
                 Err(error) => Err(io::Error::other(Arc::clone(error))),
             }));
         }
@@ -130,16 +130,15 @@ impl Confinement for Linux {
         let walls = enclosing_walls(jail, isolation, keep, privileges::keep_for_workers)?;
         let report = Report { walls, file_calls: isolation.files.into() };
         report.check(&jail.requirement, &["system calls"])?;
-        let filters =
-            isolation.filters.as_deref().map_err(|it| JailError::Filters(Arc::clone(it)))?;
-        let filters = SyscallFilters {
-            programs: filters.iter().map(Filter::bytes).collect(),
+        let filter = isolation.filter.as_ref().map_err(|it| JailError::Filter(Arc::clone(it)))?;
+        let filter = filter.as_ref().map(|filter| SyscallFilter {
+            program: filter.bytes(),
             own_process: Filter::OWN_PROCESS,
             installed_by: Filter::INSTALLED_BY,
-        };
+        });
         Ok(EnclosedProcess {
             report,
-            filters,
+            filter,
             counted_user: isolation.counted.map(CountedUser::number),
         })
     }
@@ -212,7 +211,7 @@ fn enclosing_walls(
     // Without a separate root, these paths could exist on the host.
     let own_root = walls.last().is_some_and(Wall::holds);
     let remapped = if own_root { jail.remapped.as_slice() } else { &[] };
-    // The filters of a jail with a scratch folder rely on the mounts of its root.
+    // The filter of a jail with a scratch folder rely on the mounts of its root.
     if jail.scratch.is_some() && isolation.root.is_ok() && !own_root {
         return Err(JailError::Root);
     }

@@ -2,12 +2,9 @@
 //! its open descriptors. All other calls get `EPERM`: new processes and programs (`execve`,
 //! `fork`), identities, clocks, queues, and calls that future kernels will add.
 
-use std::io;
-
 use libc::*;
-use seccompiler::SeccompRule;
 
-use super::conditions::{equal, masked, null, one_of, rule};
+use super::conditions::{Condition, one_of};
 use super::{CodeSource, FileAccess, Filter, Rules};
 
 /// Allowed with any arguments.
@@ -93,79 +90,76 @@ const OLDER_CALLS: &[i64] = &[
 const OLDER_CALLS: &[i64] = &[];
 
 /// The allowlist for this process.
-pub(super) fn rules(files: FileAccess, code: CodeSource) -> io::Result<Rules> {
+pub(super) fn rules(files: FileAccess, code: CodeSource) -> Rules {
     let mut rules = super::unconditional(CALLS);
     rules.extend(super::unconditional(OLDER_CALLS));
-    rules.extend(super::files::rules(files)?);
-    rules.extend(conditional()?);
-    rules.insert(SYS_mmap, mappings(code)?);
-    Ok(rules)
+    rules.extend(super::files::rules(files));
+    rules.extend(conditional());
+    rules.insert(SYS_mmap, mappings(code));
+    rules
 }
 
 /// Memory is either writable or executable, and executable memory comes from a file.
-fn mappings(code: CodeSource) -> io::Result<Vec<SeccompRule>> {
-    let data = rule(vec![masked(2, flags(PROT_EXEC), 0)?])?;
+fn mappings(code: CodeSource) -> Vec<Vec<Condition>> {
+    let data = vec![Condition::masked(2, flags(PROT_EXEC), 0)];
     match code {
-        CodeSource::Sealed => Ok(vec![data]),
+        CodeSource::Sealed => vec![data],
         CodeSource::Files => {
-            let read_only = masked(2, flags(PROT_EXEC | PROT_WRITE), flags(PROT_EXEC))?;
-            let of_a_file = masked(3, flags(MAP_ANONYMOUS), 0)?;
-            Ok(vec![data, rule(vec![read_only, of_a_file])?])
+            let read_only = Condition::masked(2, flags(PROT_EXEC | PROT_WRITE), flags(PROT_EXEC));
+            let of_a_file = Condition::masked(3, flags(MAP_ANONYMOUS), 0);
+            vec![data, vec![read_only, of_a_file]]
         }
     }
 }
 
-fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 16]> {
-    let own_process = u64::from(Filter::OWN_PROCESS);
-    let masked = |argument, mask, value| rule(vec![masked(argument, mask, value)?]);
-    let equal = |argument, value| rule(vec![equal(argument, value)?]);
+fn conditional() -> [(i64, Vec<Vec<Condition>>); 16] {
+    let own_process = Filter::OWN_PROCESS;
+    let masked = |argument, mask, value| vec![Condition::masked(argument, mask, value)];
+    let equal = |argument, value| vec![Condition::equal(argument, value)];
     let not_negative = |argument| masked(argument, SIGN_BIT, 0);
-    Ok([
-        (SYS_mprotect, vec![masked(2, flags(PROT_EXEC), 0)?]),
+    [
+        (SYS_mprotect, vec![masked(2, flags(PROT_EXEC), 0)]),
         // Sockets are connected, so addresses are not needed. Urgent data is not needed either, and
         // its implementation in the kernel has allowed escapes from other sandboxes.
-        (SYS_sendto, vec![to_connected_peer()?]),
-        (SYS_recvfrom, vec![masked(3, flags(MSG_OOB), 0)?]),
-        (SYS_sendmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
-        (SYS_recvmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
+        (SYS_sendto, vec![to_connected_peer()]),
+        (SYS_recvfrom, vec![masked(3, flags(MSG_OOB), 0)]),
+        (SYS_sendmsg, vec![masked(2, flags(MSG_OOB), 0)]),
+        (SYS_recvmsg, vec![masked(2, flags(MSG_OOB), 0)]),
         (
             SYS_clone,
-            vec![masked(0, flags(THREAD_FLAGS | OTHER_NAMESPACE_FLAGS), flags(THREAD_FLAGS))?],
+            vec![masked(0, flags(THREAD_FLAGS | OTHER_NAMESPACE_FLAGS), flags(THREAD_FLAGS))],
         ),
         // `abort` and timers of threads; the process can only signal itself.
-        (SYS_kill, vec![equal(0, own_process)?]),
-        (SYS_tgkill, vec![equal(0, own_process)?]),
+        (SYS_kill, vec![equal(0, own_process)]),
+        (SYS_tgkill, vec![equal(0, own_process)]),
         // Excludes the clocks for the processor time of other processes: they have negative
         // numbers, and a query shows whether the process exists.
-        (SYS_clock_gettime, vec![not_negative(0)?]),
-        (SYS_clock_getres, vec![not_negative(0)?]),
-        (SYS_clock_nanosleep, vec![not_negative(0)?]),
+        (SYS_clock_gettime, vec![not_negative(0)]),
+        (SYS_clock_getres, vec![not_negative(0)]),
+        (SYS_clock_nanosleep, vec![not_negative(0)]),
         // The options of the socket that Python and Rust query; not who is at its other end.
-        (SYS_getsockopt, one_of(2, &[SO_TYPE, SO_ERROR, SO_DOMAIN, SO_PROTOCOL].map(flags))?),
+        (SYS_getsockopt, one_of(2, &[SO_TYPE, SO_ERROR, SO_DOMAIN, SO_PROTOCOL].map(flags))),
         // Only for the process itself. A limit can be lowered, as the sandbox does when the program
         // is known, but not raised again.
-        (SYS_prlimit64, vec![equal(0, 0)?]),
-        // Names of threads; the last one is repeated with every filter.
-        (
-            SYS_prctl,
-            one_of(0, &[flags(PR_SET_NAME), flags(PR_GET_NAME), flags(PR_SET_NO_NEW_PRIVS)])?,
-        ),
+        (SYS_prlimit64, vec![equal(0, 0)]),
+        // Names of threads.
+        (SYS_prctl, one_of(0, &[PR_SET_NAME, PR_GET_NAME].map(flags))),
         // Excludes F_SETOWN, which makes the kernel signal any process, and F_SETPIPE_SZ, which
         // allocates memory outside of the address space.
-        (SYS_fcntl, one_of(1, &DESCRIPTOR_COMMANDS.map(flags))?),
+        (SYS_fcntl, one_of(1, &DESCRIPTOR_COMMANDS.map(flags))),
         // How Rust makes a descriptor non-blocking, and how much there is to read. Excludes
         // TIOCSTI, which types into the user's terminal.
-        (SYS_ioctl, one_of(1, &[FIONBIO, FIONREAD, FIOCLEX, FIONCLEX])?),
-    ])
+        (SYS_ioctl, one_of(1, &INPUT_OUTPUT_COMMANDS)),
+    ]
 }
 
 /// The condition for writing to a socket without an address and without urgent data.
-fn to_connected_peer() -> io::Result<SeccompRule> {
-    rule(vec![masked(3, flags(MSG_OOB), 0)?, null(4)?])
+fn to_connected_peer() -> Vec<Condition> {
+    [vec![Condition::masked(3, flags(MSG_OOB), 0)], Condition::null(4).to_vec()].concat()
 }
 
 /// The sign bit of an `int`.
-const SIGN_BIT: u64 = 1 << 31;
+const SIGN_BIT: u32 = 1 << 31;
 
 /// The flags that make a new task a thread of this process.
 const THREAD_FLAGS: c_int = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
@@ -183,7 +177,11 @@ const OTHER_NAMESPACE_FLAGS: c_int = CLONE_NEWUSER
 const DESCRIPTOR_COMMANDS: [c_int; 6] =
     [F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC];
 
+/// Their numbers have 16 bits.
+const INPUT_OUTPUT_COMMANDS: [u32; 4] =
+    [FIONBIO as u32, FIONREAD as u32, FIOCLEX as u32, FIONCLEX as u32];
+
 /// The bits of an argument as a filter sees them.
-fn flags(bits: c_int) -> u64 {
-    u64::from(bits.cast_unsigned())
+fn flags(bits: c_int) -> u32 {
+    bits.cast_unsigned()
 }

@@ -46,8 +46,7 @@ pub(super) const CALLS: &[i64] = &[
     SYS_add_key,
     SYS_request_key,
     SYS_keyctl,
-    // The filters are complete. This entry is necessary: the allowlist contains the call, because
-    // this list is installed after it.
+    // Further filters, which could make calls fail that this program relies on.
     SYS_seccomp,
     // The machine as a whole.
     SYS_reboot,

@@ -2,11 +2,9 @@
 //!
 //! Landlock decides which files can be accessed; a filter cannot read a path.
 
-use std::io;
-
 use libc::*;
 
-use super::conditions::{masked, rule};
+use super::conditions::Condition;
 use super::{FileAccess, Rules, unconditional};
 
 const READ_CALLS: &[i64] = &[
@@ -62,8 +60,7 @@ const OWNER_CALLS: &[i64] = &[
 ];
 
 /// Flags for opening to write, and for opening without reading, which landlock does not protect.
-const NON_READ_FLAGS: u64 =
-    (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_PATH).cast_unsigned() as u64;
+const NON_READ_FLAGS: u32 = (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_PATH).cast_unsigned();
 
 /// Calls that take a descriptor or a path, which a filter cannot distinguish: even with
 /// `AT_EMPTY_PATH`, a path that is given is followed. `fstat` takes descriptors only.
@@ -78,15 +75,15 @@ pub(super) fn denied(files: FileAccess) -> Rules {
 }
 
 /// The part of the allowlist for files.
-pub(super) fn rules(files: FileAccess) -> io::Result<Rules> {
+pub(super) fn rules(files: FileAccess) -> Rules {
     let mut rules = Rules::new();
     match files {
         FileAccess::None => {}
         FileAccess::Readable => {
             rules.extend(unconditional(READ_CALLS));
-            rules.insert(SYS_openat, vec![rule(vec![masked(2, NON_READ_FLAGS, 0)?])?]);
+            rules.insert(SYS_openat, vec![vec![Condition::masked(2, NON_READ_FLAGS, 0)]]);
             #[cfg(target_arch = "x86_64")]
-            rules.insert(SYS_open, vec![rule(vec![masked(1, NON_READ_FLAGS, 0)?])?]);
+            rules.insert(SYS_open, vec![vec![Condition::masked(1, NON_READ_FLAGS, 0)]]);
         }
         FileAccess::Writable => {
             rules.extend(unconditional(READ_CALLS));
@@ -98,5 +95,5 @@ pub(super) fn rules(files: FileAccess) -> io::Result<Rules> {
             rules.extend(unconditional(OWNER_CALLS));
         }
     }
-    Ok(rules)
+    rules
 }
