@@ -25,7 +25,7 @@ use crate::sandbox_report::WallReport;
 use crate::system;
 
 /// The modules that replace the native module of the embedded interpreter.
-const WIRE_MODULES: [Module; 4] = [
+const WIRE_MODULES: [Module; 5] = [
     Module {
         name: "_onecall_sandbox",
         file: "<onecall>/sandbox.py",
@@ -37,6 +37,7 @@ const WIRE_MODULES: [Module; 4] = [
         file: "<onecall>/bytecode.py",
         source: include_str!("bytecode.py"),
     },
+    Module { name: "_onecall_forks", file: "<onecall>/forks.py", source: include_str!("forks.py") },
     Module { name: "_onecall", file: "<onecall>/wire.py", source: include_str!("wire.py") },
 ];
 

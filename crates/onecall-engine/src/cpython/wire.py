@@ -17,6 +17,7 @@ from time import monotonic, sleep
 
 import _onecall_sandbox as sandbox
 from _onecall_bytecode import with_fast_names
+from _onecall_forks import fork_workers
 
 # A copy, because a program may redefine the built-in one.
 len = len

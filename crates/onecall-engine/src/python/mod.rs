@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use rustpython::InterpreterBuilderExt;
 use rustpython_vm::scope::Scope;
-use rustpython_vm::{InterpreterBuilder, PyResult, Settings, VirtualMachine};
+use rustpython_vm::{AsObject, InterpreterBuilder, PyResult, Settings, VirtualMachine};
 
 use onecall_jail::JailMode;
 
@@ -72,7 +72,13 @@ pub fn run_zygote(plan: &str) -> ExitCode {
     interpreter.enter(|vm| match serve(mode, vm) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            vm.print_exception(&error);
+            match error.as_object().str(vm) {
+                // An error of the system says everything in one line.
+                Ok(text) if error.fast_isinstance(vm.ctx.exceptions.os_error) => {
+                    _ = writeln!(io::stderr(), "{}", text.to_string_lossy());
+                }
+                _ => vm.print_exception(&error),
+            }
             ExitCode::FAILURE
         }
     })

@@ -8,14 +8,13 @@ pub(super) use native::module_def;
 #[rustpython_vm::pymodule(name = "_onecall")]
 mod native {
     use std::io;
-    use std::os::fd::{BorrowedFd, OwnedFd};
+    use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
     use std::os::unix::net::UnixStream;
     use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     use std::sync::{Arc, PoisonError, RwLock};
     use std::time::{Duration, Instant};
 
     use onecall_core::Freshness;
-    use onecall_jail::ScratchFolder;
     use rustpython_vm::builtins::{
         PyBytesRef, PyCode, PyDictRef, PyStr, PyStrRef, PyTuple, PyTupleRef, PyTypeRef,
     };
@@ -28,12 +27,10 @@ mod native {
     use super::super::imports;
     use super::super::json::{self, NamedTuples, ParseError, WriteError};
     use super::super::places;
-    use crate::files::channel::send_once;
-    use crate::files::packets::FileAnswer;
     use crate::protocol::{AnswerPayload, FromWorker, ToWorker};
     use crate::system;
-    use crate::worker_process::sandbox;
     use crate::worker_process::socket::{WaitOutcome, WorkerSocket};
+    use crate::worker_process::{forks, sandbox};
 
     /// The path of a program's own task.
     const PROGRAM_TASK: &str = "0";
@@ -84,6 +81,36 @@ mod native {
     #[pyfunction]
     fn end_warm_up() {
         connect(None);
+    }
+
+    /// Forks workers until the gateway closes stdin; see [`forks::serve`]. In a worker, returns whether the zygote was
+    /// prepared, and the socket for files, if there is one. `prepare` takes a step of the preparation and
+    /// returns whether there is another one.
+    #[pyfunction]
+    fn fork_workers(prepare: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let mut raised = None;
+        let mut step = || {
+            let more = prepare.call((), vm).and_then(|more| more.try_to_bool(vm));
+            more.map_err(|error| {
+                raised = Some(error);
+                io::Error::other("a step of the preparation has failed")
+            })
+        };
+        let served = forks::serve(Some(&mut step));
+        match (served, raised) {
+            (_, Some(error)) => Err(error),
+            (Err(error), None) => Err(io_error(&error, vm)),
+            (Ok(None), None) => std::process::exit(0),
+            (Ok(Some(worker)), None) => {
+                // The same numbers in every worker would not be random. Nothing else of the library that
+                // wants to know of a fork has anything to do where there is one thread.
+                let random = vm.import("random", 0)?;
+                vm.call_method(&random, "seed", ())?;
+                let mut parts = vec![vm.ctx.new_bool(worker.is_prepared).into()];
+                parts.extend(worker.files.map(|it| vm.ctx.new_int(it.into_raw_fd()).into()));
+                Ok(vm.ctx.new_tuple(parts).into())
+            }
+        }
     }
 
     /// Makes the memory of this zygote cheap to share with the workers that it forks from now on.
@@ -180,21 +207,6 @@ mod native {
         socket.flush()?;
         onecall_jail::deadly_canary();
         Ok(())
-    }
-
-    /// Creates a scratch folder in the zygote and sends it to the gateway on this socket, or the
-    /// reason why it could not be created.
-    #[pyfunction]
-    fn send_scratch(bytes: u64, socket: OwnedFd) {
-        let made = ScratchFolder { bytes }.make();
-        // If nothing can be sent, the gateway sees a closed socket.
-        _ = match &made {
-            Ok(folder) => send_once(&socket, FileAnswer::Done, Some(folder)),
-            Err(error) => {
-                let (errno, reason) = (error.raw_os_error().unwrap_or_default(), error.to_string());
-                send_once(&socket, FileAnswer::Failed { errno, reason: &reason }, None)
-            }
-        };
     }
 
     /// The top-level names of the modules that a program imports, and the full names of what it

@@ -20,7 +20,6 @@ mod script;
 mod stack;
 mod strip;
 mod wire;
-mod zygote;
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -33,7 +32,7 @@ use wire::StartedProgram;
 
 use crate::sandbox_plan::SandboxPlan;
 use crate::system;
-use crate::worker_process::sandbox;
+use crate::worker_process::{forks, sandbox};
 
 /// The usual stack size of a process, used if there is no limit.
 const USUAL_STACK: u64 = 8 * 1024 * 1024;
@@ -111,12 +110,12 @@ impl JavaScriptEngine {
     }
 
     fn serve(&self) -> io::Result<()> {
-        zygote::serve(|files| {
-            // If the gateway is gone, the result is not needed.
-            if let Err(error) = self.run_programs(files) {
-                _ = wire::finish(&Err(error.to_string()));
-            }
-        })
+        let Some(worker) = forks::serve(None)? else { return Ok(()) };
+        // If the gateway is gone, the result is not needed.
+        if let Err(error) = self.run_programs(worker.files) {
+            _ = wire::finish(&Err(error.to_string()));
+        }
+        std::process::exit(0)
     }
 
     /// Runs the program of this worker, or all programs of its session.

@@ -14,9 +14,9 @@ const SMALL_PAGE: usize = 4096;
 
 const SMALL_PAGES: usize = LARGE_PAGE / SMALL_PAGE;
 
-/// How many small pages have to be in use to take a large page for them: the others would be memory that nothing
+/// How many small pages have to be in use to take a large page for them: the others become memory that nothing
 /// uses.
-const WORTHWHILE: usize = SMALL_PAGES * 7 / 8;
+const WORTHWHILE: usize = SMALL_PAGES * 3 / 4;
 
 /// Moves the data of this process into large pages, where it fills most of them. A fork then copies one entry for
 /// each of them instead of 512, and so does the end of the forked process. A system that cannot do it leaves

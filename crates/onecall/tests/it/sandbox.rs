@@ -64,7 +64,7 @@ fn a_program_reaches_nothing_but_its_tools() {
     signal everyone -> PermissionError
     become root -> PermissionError
     environment -> {}
-    descriptors -> [3, 4, 6]
+    descriptors -> [3, 4, 5]
     executable -> None
     ");
     assert_eq!(gateway.prints("print(await mcp__fixture__add(1, 2))"), "3\n");

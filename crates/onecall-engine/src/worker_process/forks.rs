@@ -1,17 +1,21 @@
-//! The zygote of the TypeScript engine: a warm process that forks a worker for each program.
+//! The loop of a zygote: it forks a worker for each request of the gateway.
 //!
 //! The gateway sends requests on stdin: `F` and an id, with a socket attached, asks for a worker on
 //! that socket, and for the files of its program on a second one; `S` and a size asks for a scratch
 //! folder of that size on the socket; `K` and an id kills a worker. When a worker ends, the zygote sends `X`, its id and
 //! its wait status; if a worker cannot be forked, it sends `N`, the id and the error number. Only
 //! this process reaps and kills its children, so a signal never hits a reused process id.
+//!
+//! Everything that this loop changes is copied for the next worker, so it is not code of an interpreter.
+//! `cpython/forks.py` is the same loop for the system's Python.
 
 use std::io::{self, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use onecall_jail::{Forked, fork};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, recvmsg};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 
@@ -25,6 +29,13 @@ const SCRATCH: u8 = b'S';
 const KILL: u8 = b'K';
 const EXITED: u8 = b'X';
 const NOT_FORKED: u8 = b'N';
+const PREPARED: u8 = b'W';
+
+/// The preparation begins when nothing was asked for this long, but at the latest after the time below. The first
+/// worker tests the sandbox and the second one often has a program at once: steps of the preparation would take
+/// processor time from them, and the zygote notices the end of the test between steps only.
+const QUIET: Duration = Duration::from_millis(40);
+const LATEST_PREPARATION: Duration = Duration::from_millis(400);
 
 /// When the first process of a PID namespace ends, the kernel kills all others in it and refuses to
 /// fork more.
@@ -43,25 +54,42 @@ struct Child {
     killed: bool,
 }
 
-/// Forks workers, each of which runs `work` on its stdin, with the socket for its files, until the gateway closes stdin.
-pub(super) fn serve(work: impl Fn(Option<OwnedFd>)) -> io::Result<()> {
+/// What this process is after a fork.
+pub(crate) struct NewWorker {
+    /// The socket for the files of its program.
+    pub(crate) files: Option<OwnedFd>,
+    /// Whether the zygote was prepared when it forked this worker.
+    pub(crate) is_prepared: bool,
+}
+
+/// What a zygote does for later workers in its first quiet moments. Returns whether there is more to do.
+pub(crate) type PreparationStep<'a> = &'a mut dyn FnMut() -> io::Result<bool>;
+
+/// Forks workers until the gateway closes stdin. Returns in each of them, where the socket of its program is stdin,
+/// and in the zygote, without one, when the gateway is gone.
+pub(crate) fn serve(mut preparation: Option<PreparationStep<'_>>) -> io::Result<Option<NewWorker>> {
     let mut children: Vec<Child> = Vec::new();
+    let latest = Instant::now() + LATEST_PREPARATION;
+    let mut patience = QUIET;
     loop {
-        let stdin = rustix::stdio::stdin();
-        let mut polled = vec![PollFd::from_borrowed_fd(stdin, PollFlags::IN)];
-        polled.extend(children.iter().map(|child| PollFd::new(&child.handle, PollFlags::IN)));
-        match poll(&mut polled, None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        let timeout = preparation.is_some().then_some(patience);
+        let (is_asked, has_ended) = wait(&children, timeout)?;
+        if let Some(step) = &mut preparation {
+            let is_quiet = !is_asked && !has_ended;
+            if is_quiet || Instant::now() > latest {
+                patience = Duration::ZERO;
+            }
+            if is_quiet && !step()? {
+                preparation = None;
+                report_worker(PREPARED, 0, 0)?;
+            }
         }
-        let ready: Vec<bool> = polled.iter().map(|it| !it.revents().is_empty()).collect();
-        let ended = ready.iter().skip(1).any(|ended| *ended);
-        if ended {
+        if has_ended {
             reap(&mut children)?;
         }
-        if ready.first() == Some(&true) {
+        if is_asked {
             let Some(Request { kind, id, sockets: [socket, files] }) = receive()? else {
-                return Ok(());
+                return Ok(None);
             };
             match (kind, socket) {
                 (FORK, Some(socket)) => match ExitWatch::new().and_then(|it| Ok((fork()?, it))) {
@@ -69,8 +97,7 @@ pub(super) fn serve(work: impl Fn(Option<OwnedFd>)) -> io::Result<()> {
                         watch.of_this_process();
                         drop(children);
                         set_up_child(socket)?;
-                        work(files);
-                        std::process::exit(0);
+                        return Ok(Some(NewWorker { files, is_prepared: preparation.is_none() }));
                     }
                     Ok((Forked::Parent(process), watch)) => {
                         let handle = watch.of_child(process)?;
@@ -93,6 +120,20 @@ pub(super) fn serve(work: impl Fn(Option<OwnedFd>)) -> io::Result<()> {
             }
         }
     }
+}
+
+/// Waits for a request of the gateway or the end of a child, and says which of them there is.
+fn wait(children: &[Child], timeout: Option<Duration>) -> io::Result<(bool, bool)> {
+    let stdin = rustix::stdio::stdin();
+    let mut polled = vec![PollFd::from_borrowed_fd(stdin, PollFlags::IN)];
+    polled.extend(children.iter().map(|child| PollFd::new(&child.handle, PollFlags::IN)));
+    let timeout = timeout.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
+    match poll(&mut polled, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut is_ready = polled.iter().map(|it| !it.revents().is_empty());
+    Ok((is_ready.next() == Some(true), is_ready.any(|ended| ended)))
 }
 
 /// Reports every child that has ended to the gateway.
