@@ -79,14 +79,17 @@ impl Gateway {
     }
 
     fn find_view(self: &Arc<Self>, principal: &Arc<Principal>, bridge: Arc<Bridge>) -> Arc<Self> {
-        let known = self.views.lock().get(principal).cloned();
+        // The configuration may have got its first server that runs for each user since the view was made.
+        let is_current =
+            |view: &&Arc<Self>| Arc::ptr_eq(&view.bridge, &bridge) || view.has_own_bridge(self);
+        let known = self.views.lock().get(principal).filter(is_current).cloned();
         if let Some(view) = known {
             return view;
         }
         // Locked before the views, as a reload does, so that a new view never has older rules.
         let config = self.config();
         let mut views = self.views.lock();
-        if let Some(view) = views.get(principal) {
+        if let Some(view) = views.get(principal).filter(is_current) {
             return Arc::clone(view);
         }
         if views.len() >= MAX_IDLE_VIEWS {
@@ -100,6 +103,11 @@ impl Gateway {
         let view = Arc::new(self.new_view(principal, &config, bridge));
         views.insert(Arc::clone(principal), Arc::clone(&view));
         view
+    }
+
+    /// Whether servers run for the user of this view of a gateway. They do as long as there is the view.
+    fn has_own_bridge(&self, gateway: &Self) -> bool {
+        !Arc::ptr_eq(&self.bridge, &gateway.bridge)
     }
 
     fn new_view(&self, principal: &Arc<Principal>, config: &Config, bridge: Arc<Bridge>) -> Self {

@@ -179,3 +179,28 @@ fn a_secret_that_is_stored_later_is_used() {
     set_secret(&gateway, "anna", "WHO", "secret of anna");
     assert!(wait_until(TIMEOUT, || read().is_ok()), "{:?}", read());
 }
+
+/// A user who was seen before has no servers of their own yet.
+#[test]
+fn the_first_server_that_runs_for_each_user_can_be_added_later() {
+    let gateway = gateway(&json!({}), &json!({}));
+    let users = ["anna", "ben"].map(|user| {
+        let client = client(&gateway, user, &[]);
+        set_secret(&gateway, user, "KEY", &format!("key of {user}"));
+        client
+    });
+    for user in &users {
+        use_tool(user, "test_simple_text").expect("it runs");
+    }
+    let config = fs::read_to_string(gateway.home.path("config.json")).expect("a file");
+    let mut config: Value = serde_json::from_str(&config).expect("JSON");
+    config["servers"].as_array_mut().expect("servers").push(json!({
+        "name": "own", "command": bins::fixture_server(), "env": { "KEY": "${user:KEY}" },
+    }));
+    gateway.home.replace_config(&config);
+    let print_key = "print(await mcp__own__env(name='KEY'))";
+    for (user, name) in users.iter().zip(["anna", "ben"]) {
+        let has_key = || user.run(2, print_key).contains(&format!("key of {name}"));
+        assert!(wait_until(TIMEOUT, has_key), "{}", user.run(3, print_key));
+    }
+}
