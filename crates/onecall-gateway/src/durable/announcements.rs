@@ -42,7 +42,7 @@ impl DurableRuns {
             let items = live.take_unannounced();
             let delivery = runs.webhook.as_ref().and_then(|hook| hook.begin(&live.id, items));
             if let Some(delivery) = delivery {
-                runs.deliver(&live.id, delivery).await;
+                runs.deliver(&live.id, &delivery).await;
             }
         });
     }
@@ -61,7 +61,8 @@ impl DurableRuns {
             let items: Vec<_> = questions.iter().map(|(it, at)| (it.item.clone(), *at)).collect();
             let asked = questions.into_iter().map(|(question, _)| question).collect();
             let Some(mut delivery) = webhook.begin(&run, asked) else { continue };
-            let until = now.after(pause_after(first, now, self.announcing_time()));
+            let pause = pause_after(first, now, self.announcing_time());
+            let until = now.after(self.announcing_time());
             let of_run = run.clone();
             let claim = self
                 .with_store(move |store| store.claim_announcement(&of_run, &items, until))
@@ -75,24 +76,41 @@ impl DurableRuns {
             }
             if !delivery.is_empty() {
                 let runs = Arc::clone(self);
-                tokio::spawn(async move { runs.deliver(&run, delivery).await });
+                tokio::spawn(async move {
+                    if !runs.deliver(&run, &delivery).await {
+                        runs.put_off(&run, &delivery, until, pause).await;
+                    }
+                });
             }
         }
     }
 
-    /// Delivers an announcement, and notes that in the store. Otherwise it is repeated later.
-    async fn deliver(&self, run: &RunId, delivery: Delivery) {
-        let Some(webhook) = &self.webhook else { return };
-        if let Err(problem) = webhook.deliver(&delivery).await {
+    /// Delivers an announcement, and notes that in the store. If the result is `false`, it is repeated later.
+    async fn deliver(&self, run: &RunId, delivery: &Delivery) -> bool {
+        let Some(webhook) = &self.webhook else { return false };
+        if let Err(problem) = webhook.deliver(delivery).await {
             tracing::warn!(
                 "approvals.webhook: run {run} could not be announced, which is tried again later: {problem}"
             );
-            return;
+            return false;
         }
         let (of_run, items): (RunId, Vec<ItemId>) = (run.clone(), delivery.items());
         let noted = self.with_store(move |store| store.end_announcement(&of_run, &items)).await;
         if let Err(error) = noted {
             tracing::warn!("run {run} was announced, and may be again, because {error}");
+        }
+        true
+    }
+
+    /// Puts an announcement off that was not delivered, for every gateway. This one had taken it over `until` then;
+    /// if it had ended instead, another one would announce the questions at that time.
+    async fn put_off(&self, run: &RunId, delivery: &Delivery, until: Timestamp, pause: Duration) {
+        let items: Vec<_> = delivery.items().into_iter().map(|item| (item, until)).collect();
+        let (of_run, later) = (run.clone(), Timestamp::now().after(pause));
+        let put_off =
+            self.with_store(move |store| store.claim_announcement(&of_run, &items, later)).await;
+        if let Err(error) = put_off {
+            tracing::warn!("the questions of run {run} are announced again soon, because {error}");
         }
     }
 }

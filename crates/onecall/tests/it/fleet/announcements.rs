@@ -67,3 +67,20 @@ fn a_question_is_announced_once_the_webhook_works() {
     assert!(wait_until(TIMEOUT, || unannounced().expect("a count") == 0));
     drop(gateway);
 }
+
+/// The pause before the next attempt is long by then, and begins when an attempt has failed, not when it begins.
+#[test]
+fn an_old_question_is_announced_although_a_gateway_is_killed_that_announces_it() {
+    let (fleet, listener) = fleet("file");
+    let one = fleet.start();
+    ask(&one);
+    let (_lost, _stream) = receive_without_answer(&listener);
+    drop(one);
+    let day_before = "UPDATE questions SET asked_ms = asked_ms - 86400000, announce_ms = 0";
+    assert_eq!(fleet.open_store().execute(day_before, []), Ok(1));
+    let two = fleet.start();
+    let (lost, _stream) = receive_without_answer(&listener);
+    drop(two);
+    let _three = fleet.start();
+    assert_eq!(items(&receive(&listener, "204 No Content")), items(&lost));
+}
