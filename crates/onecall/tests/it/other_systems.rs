@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Calls, flags, crates and places that only Linux has.
 const LINUX_ONLY: [&str; 24] = [
     "landlock::",
-    "seccompiler::",
+    "seccomp_data",
     "rustix::mount",
     "libc::SYS_",
     "std::os::linux",
