@@ -65,7 +65,10 @@ def fork_workers(prepare):
             if len(request) < REQUEST.size:
                 os._exit(0)
             kind, worker = REQUEST.unpack(request)
-            if kind == b"F":
+            if kind == b"F" and not sockets:
+                # There were too many open descriptors for one more.
+                control.sendall(EXIT.pack(b"N", worker, errno.EMFILE))
+            elif kind == b"F":
                 try:
                     pid = os.fork()
                 except OSError as error:

@@ -3,20 +3,22 @@
 //! The gateway sends requests on stdin: `F` and an id, with a socket attached, asks for a worker on
 //! that socket, and for the files of its program on a second one; `S` and a size asks for a scratch
 //! folder of that size on the socket; `K` and an id kills a worker. When a worker ends, the zygote sends `X`, its id and
-//! its wait status; if a worker cannot be forked, it sends `N`, the id and the error number. Only
-//! this process reaps and kills its children, so a signal never hits a reused process id.
+//! its wait status; if a worker cannot be forked, it sends `N`, the id and the error number. When the preparation for
+//! later workers is done, it sends `W`. Only this process reaps and kills its children, so a signal never hits a reused
+//! process id.
 //!
 //! Everything that this loop changes is copied for the next worker, so it is not code of an interpreter.
 //! `cpython/forks.py` is the same loop for the system's Python.
 
-use std::io::{self, IoSliceMut, Write};
+use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use onecall_jail::{Forked, fork};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, recvmsg};
+use rustix::io::retry_on_intr;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, recvmsg, send};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 
 use crate::files::channel::send_once;
@@ -99,15 +101,22 @@ pub(crate) fn serve(mut preparation: Option<PreparationStep<'_>>) -> io::Result<
                         set_up_child(socket)?;
                         return Ok(Some(NewWorker { files, is_prepared: preparation.is_none() }));
                     }
-                    Ok((Forked::Parent(process), watch)) => {
-                        let handle = watch.of_child(process)?;
-                        children.push(Child { id, process, handle, killed: false });
-                    }
+                    Ok((Forked::Parent(process), watch)) => match watch.of_child(process) {
+                        Ok(handle) => children.push(Child { id, process, handle, killed: false }),
+                        Err(error) => {
+                            // Its end would not be noticed.
+                            _ = kill_process(process, Signal::KILL);
+                            waitpid(Some(process), WaitOptions::empty())?;
+                            report_not_forked(id, &error)?;
+                        }
+                    },
                     Err(error) => {
                         let error = unless_namespace_ended(error)?;
-                        report_worker(NOT_FORKED, id, error.raw_os_error().unwrap_or_default())?;
+                        report_not_forked(id, &error)?;
                     }
                 },
+                // There were too many open descriptors for one more.
+                (FORK, None) => report_not_forked(id, &rustix::io::Errno::MFILE.into())?,
                 (SCRATCH, Some(socket)) => send_scratch(id, &socket),
                 (KILL, _) => {
                     for child in children.iter_mut().filter(|child| child.id == id) {
@@ -155,13 +164,22 @@ fn reap(children: &mut Vec<Child>) -> io::Result<()> {
     Ok(())
 }
 
-/// Reports to the gateway what became of a worker.
+/// Reports to the gateway what became of a worker. This opens no descriptor, because there may be too many.
 fn report_worker(kind: u8, id: u64, number: i32) -> io::Result<()> {
     let mut message = vec![kind];
     message.extend(id.to_le_bytes());
     message.extend(number.to_le_bytes());
-    let control = rustix::io::dup(rustix::stdio::stdin())?;
-    std::os::unix::net::UnixStream::from(control).write_all(&message)
+    let mut rest = message.as_slice();
+    while !rest.is_empty() {
+        let sent = retry_on_intr(|| send(rustix::stdio::stdin(), rest, system::SEND_FLAGS))?;
+        rest = rest.get(sent..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Reports to the gateway why there is no worker.
+fn report_not_forked(id: u64, error: &io::Error) -> io::Result<()> {
+    report_worker(NOT_FORKED, id, error.raw_os_error().unwrap_or_default())
 }
 
 /// Fails if the kernel has ended a worker together with its PID namespace: nothing can be forked

@@ -7,6 +7,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
 use testkit::mcp::{CallId, ToolAnswer};
 use testkit::process::{Process, descendants, is_alive, is_first_of_namespace, wait_until};
@@ -122,6 +123,14 @@ impl EngineGateway {
 fn send(signal: &str, pid: u32) {
     let status = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(status.success());
+}
+
+/// Limits how many descriptors a process may open.
+fn limit_descriptors(process: u32, limit: u64) {
+    let pid = Pid::from_raw(process.cast_signed()).expect("a process id");
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let limit = Rlimit { current: Some(limit), maximum };
+    prlimit(Some(pid), Resource::Nofile, limit).expect("the limit can be set");
 }
 
 fn first_line(answer: &ToolAnswer) -> String {
@@ -270,5 +279,26 @@ fn a_missing_wall_is_the_reason_of_every_program_that_cannot_start() {
             assert!(names_it, "{engine:?}: {ended:?}");
             assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{engine:?}");
         }
+    }
+}
+
+#[test]
+fn a_zygote_that_can_open_no_descriptor_says_so_and_goes_on_later() {
+    // The limits of the zygote of the system's Python cannot be set from here.
+    for engine in engines().into_iter().filter(|engine| engine.zygote.ends_with("-zygote ")) {
+        let mut subject = EngineGateway::new(engine);
+        let zygote = subject.zygote();
+        limit_descriptors(zygote, 3);
+        // Workers that wait already can run programs.
+        let mut refusals = (0..100).filter_map(|_| {
+            let call = subject.start(engine.prints);
+            let answer = subject.gateway.session.finish_call(call);
+            answer.is_error.then(|| first_line(&answer))
+        });
+        let refusal = refusals.next().unwrap_or_else(|| panic!("{engine:?} forks workers"));
+        assert!(refusal.contains("Too many open files"), "{engine:?}: {refusal}");
+        limit_descriptors(zygote, 1024);
+        subject.runs_again();
+        assert_eq!(subject.zygote(), zygote);
     }
 }
