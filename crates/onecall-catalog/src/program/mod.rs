@@ -183,7 +183,7 @@ impl<'a> ParsedProgram<'a> {
     }
 
     /// Passes the tree of a Python program to `read`; `None` if there is no tree.
-    fn with_tree<T: Send>(&self, read: impl FnOnce(SyntaxTreeView<'_>) -> T + Send) -> Option<T> {
+    fn with_tree<T>(&self, read: impl FnOnce(SyntaxTreeView<'_>) -> T) -> Option<T> {
         let tree = self.tree.get_or_init(|| SyntaxTree::of(&self.source)).as_ref()?;
         tree.read(&self.source, read)
     }

@@ -43,10 +43,10 @@ impl SyntaxTree {
     }
 
     /// Passes the tree of `source` to `read`; `None` if that fails.
-    pub(in crate::program) fn read<T: Send>(
+    pub(in crate::program) fn read<T>(
         &self,
         source: &str,
-        read: impl FnOnce(SyntaxTreeView<'_>) -> T + Send,
+        read: impl FnOnce(SyntaxTreeView<'_>) -> T,
     ) -> Option<T> {
         let parsed = self.parsed.as_ref()?;
         let lines = SourceLines::new(source, &self.line_starts, Language::Python);

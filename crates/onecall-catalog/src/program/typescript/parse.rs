@@ -24,9 +24,9 @@ const MIN_STACK: usize = 2 * 1024 * 1024;
 
 /// Parses a source and passes its tree to `read`; `None` if it is too large or too deeply nested to
 /// be parsed safely, or has a syntax error: the worker's message about that is better.
-pub(super) fn with_program<T: Send>(
+pub(super) fn with_program<T>(
     source: &str,
-    read: impl FnOnce(&Program<'_>, &SourceLines<'_>) -> T + Send,
+    read: impl FnOnce(&Program<'_>, &SourceLines<'_>) -> T,
 ) -> Option<T> {
     nesting_depth(source)?;
     let tokens = most_tokens(source);
