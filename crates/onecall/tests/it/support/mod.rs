@@ -291,13 +291,19 @@ impl Gateway {
         self.session.client().pid()
     }
 
-    /// The process that forks workers.
+    /// The process that forks workers, waited for.
     pub fn zygote(&mut self) -> Process {
         let gateway = self.pid();
         let is_zygote = |process: &Process| {
             process.parent == gateway && process.command.contains("python-zygote")
         };
-        descendants(gateway).into_iter().find(is_zygote).expect("the gateway has a zygote")
+        let mut found = None;
+        let mut is_there = || {
+            found = descendants(gateway).into_iter().find(is_zygote);
+            found.is_some()
+        };
+        assert!(wait_until(TIMEOUT, &mut is_there), "the gateway has a zygote");
+        found.expect("it was found")
     }
 
     /// The process of a program that is busy now, waited for.
